@@ -12,8 +12,8 @@ note     = "@note@"
 //   ROWS, COLUMNS  the tile: large reads less from memory, small spreads better over the multiprocessors
 //   DEPTH          how much of both factors is in shared memory at a time
 //   GROUP          tiles down before the next ones across: what blocks that run together share in the cache
-@waves_note@#include "hone/gpu/matmul_simt.h"
-#include "hone/gpu/math.h"
+@waves_note@@picks_note@#include "hone/gpu/matmul_simt.h"
+@picked@#include "hone/gpu/math.h"
 
 @finish@
 /// V_A and V_B elements of the factors lie side by side on boundaries of their size.
@@ -25,12 +25,12 @@ __device__ void multiply(@parameters@) {
   const hone::gpu::BlockTile tile_at = hone::gpu::block_tile<GROUP>(blockIdx.x, down_at, across_at);
   const int64_t row_at = tile_at.down * ROWS, column_at = tile_at.across * COLUMNS;
 
-  const auto left_at = hone::gpu::factor<V_A, @a_along@>(
+@picks@  const auto left_at = @left@hone::gpu::factor<V_A, @a_along@>(
       @a@, rows_at, [=](int64_t line_at) -> int64_t { return @a_line@; },
-      [=](int64_t depth_at) -> int64_t { return @a_depth@; });
-  const auto right_at = hone::gpu::factor<V_B, @b_along@>(
+      [=](int64_t depth_at) -> int64_t { return @a_depth@; })@left_picks@;
+  const auto right_at = @right@hone::gpu::factor<V_B, @b_along@>(
       @b@, columns_at, [=](int64_t line_at) -> int64_t { return @b_line@; },
-      [=](int64_t depth_at) -> int64_t { return @b_depth@; });
+      [=](int64_t depth_at) -> int64_t { return @b_depth@; })@right_picks@;
 @stretch@  const auto sink_at = [&](int64_t r_at, int64_t c_at, float sum_at) {
 @sink@  };
   hone::gpu::simt_product<ROWS, COLUMNS, DEPTH>(

@@ -2,7 +2,7 @@
 language = "@language@"
 pattern  = "matmul"
 note     = "@note@"
-@requires@tunables = { ROWS = [128, 64, 256], COLUMNS = [128, 64, 256], DEPTH = [32, 16], WARP_ROWS = [32, 64, 16], WARP_COLUMNS = [64, 32, 128], STAGES = [4, 3, 2], GROUP = [8, 1, 4, 16]@waves@ }
+@requires@tunables = { ROWS = [@rows_values@], COLUMNS = [128, 64, 256], DEPTH = [32, 16], WARP_ROWS = [32, 64, 16], WARP_COLUMNS = [64, 32, 128], STAGES = [4, 3, 2], GROUP = [8, 1, 4, 16]@waves@ }
 constraints = [
   "ROWS % WARP_ROWS == 0 and COLUMNS % WARP_COLUMNS == 0 and WARP_ROWS * WARP_COLUMNS <= 2048",
   "@threads@ * select(WARP_ROWS * WARP_COLUMNS > 1024, 256, 128) <= 65536",
@@ -19,8 +19,8 @@ constraints = [
 //   WARP_ROWS, WARP_COLUMNS  a warp's part of the tile: large reads less from shared memory and needs registers
 //   STAGES         tiles in shared memory: one is computed on, the others are on their way
 //   GROUP          tiles down before the next ones across: what blocks that run together share in the cache
-@waves_note@#include "hone/gpu/matmul_mma.h"
-#include "hone/gpu/math.h"
+@waves_note@@picks_note@#include "hone/gpu/matmul_mma.h"
+@picked@#include "hone/gpu/math.h"
 
 @finish@
 /// V_A and V_B elements of the factors lie side by side on boundaries of their size.
@@ -32,12 +32,12 @@ __device__ void multiply(@parameters@) {
   const hone::gpu::BlockTile tile_at = hone::gpu::block_tile<GROUP>(blockIdx.x, down_at, across_at);
   const int64_t row_at = tile_at.down * ROWS, column_at = tile_at.across * COLUMNS;
 
-  const auto left_at = hone::gpu::factor<V_A, @a_along@>(
+@picks@  const auto left_at = @left@hone::gpu::factor<V_A, @a_along@>(
       @a@, rows_at, [=](int64_t line_at) -> int64_t { return @a_line@; },
-      [=](int64_t depth_at) -> int64_t { return @a_depth@; });
-  const auto right_at = hone::gpu::factor<V_B, @b_along@>(
+      [=](int64_t depth_at) -> int64_t { return @a_depth@; })@left_picks@;
+  const auto right_at = @right@hone::gpu::factor<V_B, @b_along@>(
       @b@, columns_at, [=](int64_t line_at) -> int64_t { return @b_line@; },
-      [=](int64_t depth_at) -> int64_t { return @b_depth@; });
+      [=](int64_t depth_at) -> int64_t { return @b_depth@; })@right_picks@;
 @stretch@  const auto sink_at = [&](int64_t r_at, int64_t c_at, float sum_at) {
 @sink@  };
   hone::gpu::mma_product<@math@, ROWS, COLUMNS, DEPTH, WARP_ROWS, WARP_COLUMNS, STAGES>(

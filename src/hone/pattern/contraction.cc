@@ -5,6 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "hone/pattern/expression.h"
+#include "hone/pattern/normal_form_parts.h"
+
 namespace hone::pattern {
 namespace {
 
@@ -18,6 +21,7 @@ tl::unexpected<Error> no_contraction(const char* why) { return fail(ErrorCode::k
 /// A stretch of a dimension that is walked with one stride: a dimension is one, or several where axes were merged that lie apart.
 struct AxisPart {
   IntExpr extent, stride;
+  IntExpr pick = 0;   ///< likewise in the index that picks, if there is one
 };
 
 /// Where a factor's elements lie in the input that it is read from.
@@ -25,6 +29,7 @@ struct View {
   int input = -1;
   std::vector<std::vector<AxisPart>> dims;   ///< pieces of each dimension, outermost first
   IntExpr begin = 0;                      ///< elements of the input before it
+  std::optional<Pick> pick;               ///< its strides are with the dimensions
 };
 
 /// The same elements in the same order as dimensions of other extents; nothing where a boundary falls within a piece.
@@ -33,7 +38,8 @@ bool reshape(View& view, const task::Dims& dims) {
   for (const auto& dim : view.dims)
     for (const AxisPart& piece : dim) {
       if (is_one(piece.extent)) continue;
-      if (!all.empty() && all.back().stride == piece.extent * piece.stride) all.back() = {all.back().extent * piece.extent, piece.stride};
+      const bool behind = !all.empty() && all.back().stride == piece.extent * piece.stride && all.back().pick == piece.extent * piece.pick;
+      if (behind) all.back() = {all.back().extent * piece.extent, piece.stride, piece.pick};
       else all.push_back(piece);
     }
   view.dims.clear();
@@ -49,7 +55,7 @@ bool reshape(View& view, const task::Dims& dims) {
         left = *more;
         ++at;
       } else if (const auto inner = IntExpr::divide_exactly(next.extent, left)) {
-        pieces.push_back({left, next.stride * *inner});
+        pieces.push_back({left, next.stride * *inner, next.pick * *inner});
         next.extent = *inner;
         left = 1;
       } else {
@@ -61,8 +67,10 @@ bool reshape(View& view, const task::Dims& dims) {
   return at == all.size();
 }
 
-/// The input that a factor is read from, and how far its dimensions lie apart there.
-Result<View> view_of(const Graph& graph, int id) {
+Result<View> picked_view(const Graph& graph, const Node& node);
+
+/// The input that a factor is read from, and how far its dimensions lie apart there. `picks`: an index may pick what is read.
+Result<View> view_of(const Graph& graph, int id, bool picks = false) {
   const Node& node = graph.node(id);
   if (node.prim == Prim::kInput) {
     View view{id, {}, 0};
@@ -73,46 +81,73 @@ Result<View> view_of(const Graph& graph, int id) {
   switch (node.prim) {
     case Prim::kCast: {
       const task::DType from = graph.node(node.operands[0]).type.dtype;
-      if (from == task::DType::kI8 && (node.type.dtype == task::DType::kI32 || task::is_float(node.type.dtype))) return view_of(graph, node.operands[0]);
+      if (from == task::DType::kI8 && (node.type.dtype == task::DType::kI32 || task::is_float(node.type.dtype))) return view_of(graph, node.operands[0], picks);
       if (!task::is_float(from) || !task::is_float(node.type.dtype)) return no_contraction("a factor is converted from or to integers");
       if (task::size_of(node.type.dtype) < task::size_of(from))
         return no_contraction("a factor is rounded before it is multiplied");
-      return view_of(graph, node.operands[0]);
+      return view_of(graph, node.operands[0], picks);
     }
     case Prim::kReshape: {
-      HONE_TRY(View view, view_of(graph, node.operands[0]));
+      HONE_TRY(View view, view_of(graph, node.operands[0], picks));
       if (!reshape(view, node.type.dims)) return no_contraction("a factor is reshaped across axes that lie apart in memory");
       return view;
     }
     case Prim::kTranspose: {
-      HONE_TRY(const View from, view_of(graph, node.operands[0]));
-      View view{from.input, {}, from.begin};
+      HONE_TRY(const View from, view_of(graph, node.operands[0], picks));
+      View view{from.input, {}, from.begin, from.pick};
       for (const int64_t dim : node.attr<std::vector<int64_t>>("perm")) view.dims.push_back(from.dims[static_cast<size_t>(dim)]);
       return view;
     }
     case Prim::kBroadcast: {
-      HONE_TRY(View view, view_of(graph, node.operands[0]));
+      HONE_TRY(View view, view_of(graph, node.operands[0], picks));
       const auto& from = graph.node(node.operands[0]).type.dims;
       for (size_t d = 0; d < from.size(); ++d)
         if (is_one(from[d]) && !is_one(node.type.dims[d])) view.dims[d] = {{node.type.dims[d], 0}};
       return view;
     }
     case Prim::kSlice: {
-      HONE_TRY(View view, view_of(graph, node.operands[0]));
+      HONE_TRY(View view, view_of(graph, node.operands[0], picks));
       const auto& step = node.attr<std::vector<int64_t>>("step");
       const auto& start = node.attr<task::Dims>("start");
       for (size_t d = 0; d < start.size(); ++d) {
         if (start[d] == IntExpr(0) && step[d] == 1 && node.type.dims[d] == graph.node(node.operands[0]).type.dims[d]) continue;
         if (view.dims[d].size() != 1 || step[d] < 1) return no_contraction("a factor is a slice across axes that lie apart in memory");
         AxisPart& piece = view.dims[d].front();
+        if (!is_zero(piece.pick)) return no_contraction("a factor is a slice of what is picked");
         view.begin = view.begin + start[d] * piece.stride;
         piece = {node.type.dims[d], piece.stride * IntExpr(step[d])};
       }
       return view;
     }
+    case Prim::kGather:
+      if (picks) return picked_view(graph, node);
+      [[fallthrough]];
     default:
       return no_contraction("a factor is computed, not read");
   }
+}
+
+/// Elements that an index picks along one axis; behind the input's own there may be zeros.
+Result<View> picked_view(const Graph& graph, const Node& node) {
+  const auto axis = static_cast<size_t>(node.attr<int64_t>("axis"));
+  int from = node.operands[0];
+  std::optional<IntExpr> bound;
+  if (const Node& padded = graph.node(from); padded.prim == Prim::kConcat && padded.operands.size() == 2) {
+    if (padded.attr<int64_t>("axis") != static_cast<int64_t>(axis) || constant_value(graph, padded.operands[1]) != 0.0) return no_contraction("a factor is picked from a concatenation");
+    from = padded.operands[0];
+    bound = graph.node(from).type.dims[axis];
+  }
+  HONE_TRY(View view, view_of(graph, from, true));
+  if (view.pick) return no_contraction("a factor is picked twice");
+  if (view.dims[axis].size() != 1) return no_contraction("a factor is picked across axes that lie apart in memory");
+  view.pick = Pick{node.operands[1], {}, view.dims[axis].front().stride, bound};
+  std::vector<std::vector<AxisPart>> dims;
+  const task::Dims& extents = graph.node(node.operands[1]).type.dims;
+  const Strides strides = dense(extents);
+  for (size_t d = 0; d < extents.size(); ++d) dims.push_back({{extents[d], 0, strides[d]}});
+  const auto at = view.dims.erase(view.dims.begin() + static_cast<std::ptrdiff_t>(axis));
+  view.dims.insert(at, dims.begin(), dims.end());
+  return view;
 }
 
 /// Axes that one factor reads in several pieces, and the other then does too: each gets letters of its own.
@@ -160,14 +195,15 @@ class Splitter {
     return all;
   }
   [[nodiscard]] Factor factor(const View& view, const std::string& letters) const {
-    Factor factor{view.input, split(letters), {}, view.begin};
+    Factor factor{view.input, split(letters), {}, view.begin, view.pick};
     for (size_t d = 0; d < letters.size(); ++d) {
       const auto& extents = extents_.at(letters[d]);
       const auto& pieces = view.dims[d];
       for (size_t i = 0; i < extents.size(); ++i) {
-        IntExpr stride = pieces.size() == 1 ? pieces.front().stride : pieces[i].stride;
-        for (size_t inner = i + 1; pieces.size() == 1 && inner < extents.size(); ++inner) stride = stride * extents[inner];
-        factor.strides.push_back(std::move(stride));
+        AxisPart step = pieces.size() == 1 ? pieces.front() : pieces[i];
+        for (size_t inner = i + 1; pieces.size() == 1 && inner < extents.size(); ++inner) step.stride = step.stride * extents[inner], step.pick = step.pick * extents[inner];
+        factor.strides.push_back(step.stride);
+        if (factor.pick) factor.pick->strides.push_back(step.pick);
       }
     }
     return factor;
@@ -257,6 +293,11 @@ IntExpr Factor::stride(char letter) const {
   return at == std::string::npos ? IntExpr(0) : strides[at];
 }
 
+IntExpr Factor::pick_stride(char letter) const {
+  const size_t at = letters.find(letter);
+  return at == std::string::npos || !pick ? IntExpr(0) : pick->strides[at];
+}
+
 bool Factor::has(const AxisGroup& group) const { return letters.find_first_of(group.letters) != std::string::npos; }
 
 namespace {
@@ -269,8 +310,8 @@ std::vector<int> products_of(const Graph& graph) {
 }
 
 /// The contraction that node `dot` is, and `other`, if there is one, beside it.
-/// `computes`: a factor may be computed.
-Result<std::unique_ptr<Contraction>> contraction_of(const task::Task& task, int dot, int other, bool computes = false) {
+/// `computes`: a factor may be computed; `picks`: factors may be picked by an index.
+Result<std::unique_ptr<Contraction>> contraction_of(const task::Task& task, int dot, int other, bool computes = false, bool picks = false) {
   const Graph& graph = task.primitive;
   const bool pairs = other >= 0;
   const Node& node = graph.node(dot);
@@ -298,7 +339,7 @@ Result<std::unique_ptr<Contraction>> contraction_of(const task::Task& task, int 
   };
   const int larger = elements_of(task, first) > elements_of(task, second) ? first : second;
   const auto read = [&](int id, const std::string& letters) -> Result<View> {
-    auto as_it_lies = view_of(graph, id);
+    auto as_it_lies = view_of(graph, id, picks);
     const bool reads = as_it_lies && (!in_bytes(id) || (in_bytes(first) && in_bytes(second) && id != larger));
     if (reads || !computes || found->computed >= 0) return as_it_lies;
     found->computed = before_widening(graph, id);
@@ -339,10 +380,16 @@ Result<std::unique_ptr<Contraction>> contraction_of(const task::Task& task, int 
   const auto alone = [](char c, const std::string& mine, const std::string& theirs) {
     return mine.find(c) != std::string::npos && theirs.find(c) == std::string::npos;
   };
+  // Along such a letter nothing of the right factor moves but what is picked.
+  const auto by_row = [&](char c) {
+    if (!found->b.pick || right.find(c) == std::string::npos) return false;
+    const std::string pieces = splitter.split(std::string(1, c));
+    return std::all_of(pieces.begin(), pieces.end(), [&](char p) { return is_zero(found->b.stride(p)) && !is_zero(found->b.pick_stride(p)); });
+  };
   size_t columns = result.size();
-  while (columns > 0 && alone(result[columns - 1], right, left)) --columns;
+  while (columns > 0 && alone(result[columns - 1], right, left) && !by_row(result[columns - 1])) --columns;
   size_t rows = columns;
-  while (rows > 0 && alone(result[rows - 1], left, right)) --rows;
+  while (rows > 0 && (alone(result[rows - 1], left, right) || by_row(result[rows - 1]))) --rows;
   const std::string letters[] = {result.substr(0, rows), result.substr(rows, columns - rows), result.substr(columns)};
   if (letters[1].empty() || letters[2].empty()) return no_contraction("the product has no rows or no columns");
   std::string depth;
@@ -357,6 +404,11 @@ Result<std::unique_ptr<Contraction>> contraction_of(const task::Task& task, int 
   found->row = group(letters[1]);
   found->column = group(letters[2]);
   found->depth = group(depth);
+  for (const Factor* factor : {&found->a, &found->b})
+    for (const char c : found->depth.letters + found->column.letters)
+      if (!is_zero(factor->pick_stride(c))) return no_contraction("an index picks columns or what is summed");
+  const bool makes_zeros = found->b.pick || (found->a.pick && found->a.pick->bound);
+  if (makes_zeros && task.nan_policy) return no_contraction("zeros beside what is picked, where NaN and infinities count");
 
   HONE_TRY(found->epilogue, epilogue_of(task, dot, other));
   std::vector<size_t> fences;
@@ -389,6 +441,14 @@ Result<std::unique_ptr<Contraction>> find_computed(const task::Task& task) {
   if (products.size() != 1) return no_contraction("not one product");
   HONE_TRY(auto found, contraction_of(task, products.front(), -1, true));
   if (found->computed < 0) return no_contraction("no factor is computed");
+  return found;
+}
+
+Result<std::unique_ptr<Contraction>> find_picked(const task::Task& task) {
+  const std::vector<int> products = products_of(task.primitive);
+  if (products.size() != 1) return no_contraction("not one product");
+  HONE_TRY(auto found, contraction_of(task, products.front(), -1, false, true));
+  if (!found->a.pick && !found->b.pick) return no_contraction("no factor is picked");
   return found;
 }
 

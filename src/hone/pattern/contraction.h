@@ -19,13 +19,24 @@ struct AxisGroup {
   task::IntExpr extent = 1;
 };
 
+/// What an index says of where a factor's elements lie: element (i0, i1, …) of node `index`, at i0 * strides[0] + i1 * strides[1] + … of it by
+/// the factor's letters, times `stride`. From `bound` on, where there is one, all that is picked is zero.
+struct Pick {
+  int index = -1;                ///< graph node of whole numbers, read or computed
+  std::vector<task::IntExpr> strides;
+  task::IntExpr stride;
+  std::optional<task::IntExpr> bound;
+};
+
 /// One factor: a tensor of the task, as it lies in memory.
 struct Factor {
   int input = -1;                ///< graph node: kInput; -1: it is computed (Contraction::computed)
   std::string letters;           ///< of its dimensions
   std::vector<task::IntExpr> strides;
   task::IntExpr begin = 0;       ///< elements of the input before it
+  std::optional<Pick> pick;      ///< of find_picked
   [[nodiscard]] task::IntExpr stride(char letter) const;  ///< 0 for a letter it does not have
+  [[nodiscard]] task::IntExpr pick_stride(char letter) const;   ///< along the index; 0 for a letter it does not have
   [[nodiscard]] bool has(const AxisGroup& group) const;
 };
 
@@ -56,6 +67,11 @@ struct Contraction {
 
 /// The same where one factor is computed from inputs, if only by giving one byte a wider type: operand.h says whether element by element.
 [[nodiscard]] Result<std::unique_ptr<Contraction>> find_computed(const task::Task& task);
+
+/// The same where an index picks the left factor's rows or the right factor (rows of tokens, an expert's weights), by row or by product of the
+/// batch. Rows may then be letters of both factors, or of the right one alone, that nothing but its pick moves along: each row has a right
+/// factor of its own, which it shares with others. kUnavailable too where the task is about NaN and zeros would be multiplied by what is not there.
+[[nodiscard]] Result<std::unique_ptr<Contraction>> find_picked(const task::Task& task);
 
 /// The same for two products of one left factor, with right factors that are read alike, and element-wise work on both: a gate and what it
 /// lets through. Right factors may be slices of inputs.

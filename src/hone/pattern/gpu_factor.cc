@@ -32,30 +32,35 @@ GpuFactor::GpuFactor(const task::Task& task, const Contraction& all, const Facto
 }
 
 /// Whether the group's axes are one in memory.
-bool GpuFactor::linear(const AxisGroup& group) const {
+bool GpuFactor::linear(const AxisGroup& group, StrideOf stride) const {
   for (size_t k = 0; k + 1 < group.letters.size(); ++k) {
     const char inner = group.letters[k + 1];
-    if (!(factor_.stride(group.letters[k]) == factor_.stride(inner) * all_.extents.at(inner))) return false;
+    if (!((factor_.*stride)(group.letters[k]) == (factor_.*stride)(inner) * all_.extents.at(inner))) return false;
   }
   return true;
 }
 
 /// Elements from the group's beginning to its linear index `index`.
-std::string GpuFactor::offset(const AxisGroup& group, const std::string& index) const {
+std::string GpuFactor::offset(const AxisGroup& group, const std::string& index, StrideOf stride) const {
   if (group.letters.empty()) return "0";
-  if (linear(group)) {
-    const std::string all = strided(index, factor_.stride(group.letters.back()));
+  if (linear(group, stride)) {
+    const std::string all = strided(index, (factor_.*stride)(group.letters.back()));
     return all.empty() ? "0" : all;
   }
   std::string sum, rest = index;
   for (size_t k = group.letters.size(); k-- > 0;) {
     const char c = group.letters[k];
     const std::string extent = wrapped(all_.extents.at(c).to_cpp());
-    const std::string term = strided(k == 0 ? rest : fmt::format("({} % {})", rest, extent), factor_.stride(c));
+    const std::string term = strided(k == 0 ? rest : fmt::format("({} % {})", rest, extent), (factor_.*stride)(c));
     if (!term.empty()) sum += (sum.empty() ? "" : " + ") + term;
     rest = fmt::format("({} / {})", rest, extent);
   }
   return sum.empty() ? "0" : sum;
+}
+
+std::string GpuFactor::pick_place() const {
+  const std::string batch = offset(all_.batch, "batch_at", &Factor::pick_stride), line = offset(all_.row, "line_at", &Factor::pick_stride);
+  return batch == "0" ? line : batch + " + " + line;
 }
 
 std::string GpuFactor::base() const {
@@ -71,6 +76,7 @@ std::optional<std::vector<std::string>> GpuFactor::wide() const {
   for (const char c : factor_.letters)
     if (c != along.letters.back() && !(linear(along) && along.letters.find(c) != std::string::npos)) multiples.push_back(factor_.stride(c));
   multiples.push_back(factor_.begin);
+  if (factor_.pick) multiples.push_back(factor_.pick->stride);
   std::vector<std::string> conditions;
   for (const IntExpr& e : multiples) {
     if (e.is_constant()) {

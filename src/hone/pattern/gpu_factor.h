@@ -33,14 +33,17 @@ class GpuFactor {
   [[nodiscard]] bool batched() const { return offset(all_.batch, "batch_at") != "0"; }
   /// Pointer to the factor's first element in batch `batch_at`.
   [[nodiscard]] std::string base() const;
+  /// Where the index that picks is, as an element of it in batch `batch_at` at row `line_at` of the product.
+  [[nodiscard]] std::string pick_place() const;
   [[nodiscard]] std::string line() const { return offset(lines_, "line_at"); }
   [[nodiscard]] std::string depth() const { return offset(all_.depth, "depth_at"); }
   /// When elements can be read vector() at a time: conditions on shapes, all of which must hold; nothing where they never can.
   [[nodiscard]] std::optional<std::vector<std::string>> wide() const;
 
  private:
-  [[nodiscard]] bool linear(const AxisGroup& group) const;
-  [[nodiscard]] std::string offset(const AxisGroup& group, const std::string& index) const;
+  using StrideOf = task::IntExpr (Factor::*)(char) const;
+  [[nodiscard]] bool linear(const AxisGroup& group, StrideOf stride = &Factor::stride) const;
+  [[nodiscard]] std::string offset(const AxisGroup& group, const std::string& index, StrideOf stride = &Factor::stride) const;
   [[nodiscard]] bool beside(const AxisGroup& group) const { return is_one(factor_.stride(group.letters.back())); }
 
   const Contraction& all_;

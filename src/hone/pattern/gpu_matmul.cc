@@ -149,16 +149,29 @@ std::vector<Offer> gpu_matmul_offers(const task::Task& given, kernel::Language l
     task = normal_form(given);
     found = find_contraction(task);
   }
+  if (!found) found = find_picked(task = given);
   if (!found) return pair_offers(given, language);
-  const auto finish = finish_text(**found, gpu_parameters_of(task));
-  if (!finish) return {};
-  const GpuMatmulWriter writer(task, **found, language, *finish);
+  const auto finish = finish_text(**found, gpu_parameters_of(task)), picks = picks_text(task, **found);
+  if (!finish || !picks) return {};
+  const GpuMatmulWriter writer(task, **found, language, *finish + *picks);
   if (!readable(writer.a_dtype()) || !readable(writer.b_dtype())) return {};
 
   // PyTorch's default for convolutions, pointwise ones too.
   const task::Track track = (*found)->convolves && task.track == task::Track::kAsPytorch ? task::Track::kTf32 : task.track;
   const std::vector<Shape> shapes = shapes_of(task, **found);
   std::vector<Offer> offers;
+  const bool split = !writer.triangular() && !writer.grouped() && std::any_of(shapes.begin(), shapes.end(), wants_split);
+  const auto tiles = [&] {
+    for (const GpuMethod& method : methods_for(track, writer.a_dtype(), writer.b_dtype(), language)) {
+      if (split) offers.push_back(writer.tiles(method, true));
+      offers.push_back(writer.tiles(method, false));
+    }
+  };
+  if (writer.picked()) {
+    const bool pays = !writer.grouped() || std::any_of(task.workloads.begin(), task.workloads.end(), [&](const task::Workload& w) { return writer.rows_of_group(w) > 1; });
+    if (pays && (*found)->accumulate == DType::kF32) tiles();
+    return offers;
+  }
   const bool tensors = language == kernel::Language::kCuda && writer.can_be_tensors() && std::any_of(shapes.begin(), shapes.end(), wants_tensors);
   if ((*found)->accumulate == DType::kI32) {   // whole numbers, which nothing else here sums
     if (tensors) offers.push_back(writer.tensors());
@@ -166,7 +179,6 @@ std::vector<Offer> gpu_matmul_offers(const task::Task& given, kernel::Language l
   }
   for (const bool rows : {true, false})
     if (const int few = few_beside(shapes, rows); few > 0 && writer.can_be_many(rows)) offers.push_back(writer.skinny(rows, few));
-  const bool split = !writer.triangular() && std::any_of(shapes.begin(), shapes.end(), wants_split);
   const auto groups = group_method_for(track, writer.a_dtype(), writer.b_dtype());
   const bool deep = std::any_of(shapes.begin(), shapes.end(), [](const Shape& s) { return s.depth > kDeep; });
   const bool brief = std::any_of(shapes.begin(), shapes.end(), wants_short_groups);
@@ -184,10 +196,7 @@ std::vector<Offer> gpu_matmul_offers(const task::Task& given, kernel::Language l
     }
     if (direct && std::any_of(shapes.begin(), shapes.end(), wants_short_direct)) offers.push_back(writer.direct({.brief = true}));
   }
-  for (const GpuMethod& method : methods_for(track, writer.a_dtype(), writer.b_dtype(), language)) {
-    if (split) offers.push_back(writer.tiles(method, true));
-    offers.push_back(writer.tiles(method, false));
-  }
+  tiles();
   if (groups && language == kernel::Language::kCuda && brief)
     offers.push_back(writer.groups(*groups, {.brief = true}));
   return offers;

@@ -102,6 +102,42 @@ TEST(GpuMatmul, FactorsOfFewBitsAreComputedOnTheirWay) {
   EXPECT_THAT(offered("y = x @ (f16(w) * (s / sum(s, axis=0)).unsqueeze(1)).T", {"x=f16[M,S]", "w=i8[N,S]", "s=f16[N]"}), IsEmpty());
 }
 
+/// However experts are written, their product is one launch that gathers on its way; whose weights a row takes, the tile finds out.
+TEST(GpuMatmul, WhatAnIndexPicksIsPickedOnItsWay) {
+  const auto task = [](const std::string& compute, const std::vector<std::string>& inputs) {
+    std::vector<std::string> all = {"x=bf16[T,256]", "w=bf16[E,256,N]"};
+    all.insert(all.end(), inputs.begin(), inputs.end());
+    return task_of(compute, all, "T=512,E=8,N=256");
+  };
+  const std::vector<std::string> rows = {"r=i32[E,160]", "g=f32[E,160]"};
+  for (const char* const compute : {"y = f32(bmm(x[r], w)) * g.unsqueeze(2)", "y = f32(bmm(concat([x, zeros([1, 256], bf16)], axis=0)[r], w)) * g.unsqueeze(2)"}) {
+    const task::Task of = task(compute, rows);
+    const auto cuda = gpu_matmul_offers(of, Language::kCuda);
+    EXPECT_THAT(actions(cuda), ElementsAre("matrix units, rows picked on the way", "tile in registers, rows picked on the way")) << compute;
+    EXPECT_EQ(bound(cuda.at(0).kernel, of, {{"T", 9}, {"N", 17}, {"E", 3}}, Language::kCuda).launches.size(), 1u) << compute;
+    EXPECT_THAT(actions(gpu_matmul_offers(of, Language::kHip)), ElementsAre("tile in registers, rows picked on the way"));
+  }
+  struct Form {
+    const char *compute, *index;
+  };
+  for (const auto& [compute, index] : {Form{"y = bmm(x.unsqueeze(1), w[e]).squeeze(1)", "e=i32[T]"}, Form{"y = einsum('tk,tkn->tn', x, w[e])", "e=i32[T]"},
+                                       Form{"y = bmm(x[:512].reshape(32, 16, 256), w[e])", "e=i32[32]"}, Form{"y = einsum('tk,takn->tan', x, w[e])", "e=i32[T,2]"},
+                                       Form{"y = einsum('tak,takn->tan', x[:512].reshape(256, 2, 256), w[e])", "e=i32[256,2]"},
+                                       Form{"y = bmm(x[e // 2].unsqueeze(1), w[e % E]).squeeze(1)", "e=i32[T]"},
+                                       Form{"y = bmm(x.unsqueeze(1), w[minimum(sum(i64(arange(T).unsqueeze(1) >= e), axis=1), E - 1)]).squeeze(1)", "e=i32[E]"}})
+    EXPECT_THAT(actions(gpu_matmul_offers(task(compute, {index}), Language::kCuda)),
+                ElementsAre("matrix units, each row by its group's factor", "tile in registers, each row by its group's factor")) << compute;
+  // An index along the depth or the columns, one for each element, a choice of something computed, and zeros where infinities count.
+  for (const auto& [compute, index] : {Form{"y = x[:, e] @ w[0]", "e=i32[256]"}, Form{"y = x @ w[0][:, e]", "e=i32[T]"}, Form{"y = x @ (w[0] * 2)[e]", "e=i32[256]"},
+                                       Form{"y = take_along_axis(x, e, axis=1) @ w[0]", "e=i32[T,256]"}})
+    EXPECT_THAT(gpu_matmul_offers(task(compute, {index}), Language::kCuda), IsEmpty()) << compute;
+  // A row for each group, or fewer, goes better by loops over what it reads.
+  EXPECT_THAT(gpu_matmul_offers(task("y = einsum('tk,tkn->tn', x[:8], w[e])", {"e=i32[8]"}), Language::kCuda), IsEmpty());
+  task::Task strict = task("y = einsum('tk,tkn->tn', x, w[e])", {"e=i32[T]"});
+  strict.nan_policy = true;
+  EXPECT_THAT(gpu_matmul_offers(strict, Language::kCuda), IsEmpty());
+}
+
 /// Numbers of one byte are multiplied as they are, in one launch, where a warp's depths lie within what one scale is for.
 TEST(GpuMatmul, ScalesOfBlocksAreAppliedToSums) {
   const std::string blocks = "y = bf16((f32(x).reshape(M, G, 128) * a.unsqueeze(2)).reshape(M, G * 128) @ "

@@ -79,7 +79,7 @@ const char* GpuMatmulWriter::split_action() { return kSplitAction; }
 GpuMatmulWriter::GpuMatmulWriter(const task::Task& task, const Contraction& contraction, kernel::Language language, std::string finish)
     : task_(task), all_(contraction), language_(language), finish_(std::move(finish)),
       a_(task, contraction, contraction.a, contraction.row), b_(task, contraction, contraction.b, contraction.column),
-      triangles_(contraction.second || contraction.computed >= 0 ? ProductTriangles() : triangles_of(task, contraction)) {
+      triangles_(contraction.second || contraction.computed >= 0 || picked() ? ProductTriangles() : triangles_of(task, contraction)) {
   if (contraction.second) second_.emplace(task, contraction, *contraction.second, contraction.column);
 }
 
@@ -169,7 +169,7 @@ std::string GpuMatmulWriter::part_sink() const {
 
 Offer GpuMatmulWriter::tiles(const GpuMethod& method, bool split) const {
   const bool units = *method.math != 0;
-  const std::string action = std::string(method.action) + (split ? kSplitAction : "");
+  const std::string action = std::string(method.action) + (grouped() ? ", each row by its group's factor" : picked() ? ", rows picked on the way" : "") + (split ? kSplitAction : "");
   Slots slots = common(action);
   slots["columns"] = cpp_of(all_.column.extent);
   add_factor(slots, "a", a_, "tile_at.batch");
@@ -184,13 +184,17 @@ Offer GpuMatmulWriter::tiles(const GpuMethod& method, bool split) const {
     slots["parameters"] += kPartParameter;
   }
   add_stretch(slots, split, cpp_of(all_.depth.extent));
+  add_picks(slots, split);
+  if (!units) slots.erase("rows_values");
   Entry entry;
   entry.grid = grid(split);
   entry.block = units ? kUnitThreads : kSimtThreads;
   entry.shared = shared(method);
   // Of bytes no more at once than the shallowest tile is deep.
   constexpr int kShallowest = 8;
-  add_entries(slots, entry, both(a_.wide(), b_.wide()), std::min(a_.vector(), kShallowest), std::min(b_.vector(), kShallowest), split);
+  // Where rows lie apart, words are along the depth.
+  const Conditions wide = picked() && !a_.along_depth() ? std::nullopt : both(a_.wide(), b_.wide());
+  add_entries(slots, entry, wide, std::min(a_.vector(), kShallowest), std::min(b_.vector(), kShallowest), split);
   if (split) add_up(slots);
   return product_offer(units ? "patterns/gpu/matmul_mma.cu" : "patterns/gpu/matmul.cu", slots, action);
 }

@@ -57,15 +57,25 @@ void replace_all(std::string& text, std::string_view what, std::string_view with
 /// Where a factor's elements lie, as three slots. `batch`: what the kernel calls its product's number in the batch.
 void add_factor(Slots& slots, const std::string& name, const GpuFactor& factor, std::string_view batch = "batch_at");
 
+/// The functions that say what an index picks, `left_pick_of` and `right_pick_of` (index_text), of those factors that have one.
+[[nodiscard]] Result<std::string> picks_text(const task::Task& task, const Contraction& contraction);
+
 class GpuMatmulWriter {
  public:
-  /// `finish`: of finish_text. Task and contraction must outlive the writer.
+  /// `finish`: of finish_text, and of picks_text where an index picks. Task and contraction must outlive the writer.
   GpuMatmulWriter(const task::Task& task, const Contraction& contraction, kernel::Language language, std::string finish);
 
   [[nodiscard]] task::DType a_dtype() const { return a_.dtype(); }
   [[nodiscard]] task::DType b_dtype() const { return b_.dtype(); }
   /// Parts of the factors or the result need not be computed.
   [[nodiscard]] bool triangular() const { return triangles_.a || triangles_.b || triangles_.result; }
+
+  /// An index picks a factor's rows, or which right factor a row is multiplied by (grouped): of such there are tiles() alone.
+  [[nodiscard]] bool picked() const { return all_.a.pick || all_.b.pick; }
+  [[nodiscard]] bool grouped() const { return all_.b.pick.has_value(); }
+
+  /// Rows for each of the right factor's groups, where it is grouped(). Of one or less no tile is better than a loop.
+  [[nodiscard]] double rows_of_group(const task::Workload& workload) const;
 
   /// Tiles of the result; `split`: the depth is split between blocks, whose sums a second launch adds up.
   [[nodiscard]] Offer tiles(const GpuMethod& method, bool split) const;
@@ -116,6 +126,7 @@ class GpuMatmulWriter {
   /// The stretch of `depth` that a block sums, and what becomes of a sum.
   void add_stretch(Slots& slots, bool split, const std::string& depth) const;
   void add_up(Slots& slots) const;
+  void add_picks(Slots& slots, bool split) const;   ///< after add_stretch; nothing where none are
   [[nodiscard]] std::string tiles_text() const;
   [[nodiscard]] std::string grid(bool split) const;
   [[nodiscard]] std::string clips() const;

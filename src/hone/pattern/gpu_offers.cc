@@ -148,7 +148,7 @@ std::vector<Offer> offers_gpu(const task::Task& given, kernel::Language language
     const bool stores = computed || language != kernel::Language::kCuda;
     const auto direct = [language, stores](const task::Task& part) { return stores ? stored_offers(part, language) : part_offers(part, language); };
     const auto plain = [language](const task::Task& part) { return Offer{plain_kernel(part, language), "plain", "plain loops", 1}; };
-    others = offers_in_parts(task, {stores ? has_stored_offer : has_part_offer, direct, plain});
+    others = offers_in_parts(normal_form(names.task(), true), {stores ? has_stored_offer : has_part_offer, direct, plain});
   }
   std::move(others.begin(), others.end(), std::back_inserter(offers));
   return names.given(std::move(offers));

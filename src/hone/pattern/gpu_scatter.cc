@@ -1,6 +1,10 @@
 // Sums by index on GPUs: patterns/gpu/scatter.cu and scatter_columns.cu.
 #include <algorithm>
+#include <array>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -28,72 +32,87 @@ IntExpr extents_between(const task::Dims& dims, size_t begin, size_t end) {
   return all;
 }
 
-/// An operand of the sum that is an input, seen through casts between numbers of one kind and through broadcasts from dimensions of
-/// extent 1, or a constant.
-struct ScatterOperand {
-  std::string tensor, constant;
-  bool outer = true, along = true, inner = true;   ///< has the dimensions before the axis, the axis and those behind
+/// An element of what a sum by index is made of, as text: of inputs and constants, and of element-wise work on them. Dimensions are those
+/// before the axis, one or several that are the axis, and those behind.
+class ScatterElement {
+ public:
+  /// At `at` of `extent`; `outer` and `column` name the places before the axis and behind it.
+  ScatterElement(const task::Graph& graph, const task::Dims& dims, size_t axis, std::string at, std::string extent, std::string columns)
+      : graph_(graph), axis_{axis, axis + 1}, all_(parts_of(dims, axis_)), at_(std::move(at)), extent_(std::move(extent)), columns_(std::move(columns)) {}
 
-  /// The element at `outer`, `at` of `extent` and `column` of `columns`.
-  [[nodiscard]] std::string element(const std::string& at, const std::string& extent, const std::string& columns) const {
-    if (tensor.empty()) return constant;
-    std::string place = outer ? "outer" : "";
-    if (along) place = place.empty() ? at : fmt::format("({} * {} + {})", place, extent, at);
-    if (inner) place = place.empty() ? "column" : fmt::format("{} * {} + column", place, columns);
-    return fmt::format("hone::gpu::value({}[{}])", tensor, place.empty() ? "0" : place);
-  }
-};
+  /// Nothing where it is made of anything else.
+  [[nodiscard]] std::optional<std::string> text(int id) { return value(id, graph_.node(id).type.dims, axis_); }
+  [[nodiscard]] const std::string& tensor() const { return tensor_; }   ///< the first that is read, if any is
+  [[nodiscard]] bool inner() const { return inner_; }                   ///< what is read moves along the dimensions behind the axis
 
-std::optional<ScatterOperand> scatter_operand(const task::Graph& graph, int id, size_t axis) {
-  ScatterOperand found;
-  const task::Dims& dims = graph.node(id).type.dims;
-  const task::Dims* own = &dims;
-  for (;;) {
-    const Node& node = graph.node(id);
-    if (node.prim == Prim::kCast) {
-      const Node& from = graph.node(node.operands[0]);
-      // What is rounded on the way is not what is read.
-      if (task::is_float(from.type.dtype) != task::is_float(node.type.dtype) || task::size_of(from.type.dtype) > task::size_of(node.type.dtype)) return std::nullopt;
-    } else if (node.prim == Prim::kBroadcast) {
-      own = &graph.node(node.operands[0]).type.dims;
-      if (own->size() != dims.size()) return std::nullopt;
-    } else if (node.prim == Prim::kReshape) {
-      // Of a tensor as it lies in memory any shape may be made; else only dimensions of extent 1 come or go.
-      const auto told = [](const task::Dims& all) {
-        task::Dims kept;
-        for (const IntExpr& extent : all)
-          if (!is_one(extent)) kept.push_back(extent);
-        return kept;
-      };
-      int below = node.operands[0];
-      while (graph.node(below).prim == Prim::kCast) below = graph.node(below).operands[0];
-      const bool lies_so = graph.node(below).prim == Prim::kInput;
-      if (!lies_so && !(told(node.type.dims) == told(graph.node(node.operands[0]).type.dims))) return std::nullopt;
-    } else if (node.prim == Prim::kInput) {
-      found.tensor = node.attr<std::string>("name");
-      break;
-    } else if (node.prim == Prim::kConstant) {
-      found.constant = constant_text(node, Way::kThread);
-      return found;
-    } else {
-      return std::nullopt;
-    }
-    id = node.operands[0];
-  }
-  const auto has = [&](size_t begin, size_t end) -> std::optional<bool> {
-    bool all = true, none = true;
-    for (size_t d = begin; d < end; ++d) {
-      if (is_one(dims[d])) continue;
-      (is_one((*own)[d]) ? all : none) = false;
-    }
-    if (!all && !none) return std::nullopt;
-    return all;
+ private:
+  struct Span {
+    size_t begin, end;   ///< the dimensions that are the axis
   };
-  const auto outer = has(0, axis), along = has(axis, axis + 1), inner = has(axis + 1, dims.size());
-  if (!outer || !along || !inner) return std::nullopt;
-  found.outer = *outer, found.along = *along, found.inner = *inner;
-  return found;
-}
+  using Parts = std::array<IntExpr, 3>;
+  static Parts parts_of(const task::Dims& dims, Span axis) {
+    return {extents_between(dims, 0, axis.begin), extents_between(dims, axis.begin, axis.end), extents_between(dims, axis.end, dims.size())};
+  }
+  /// The dimensions of `dims`, as many elements in the same order, that are that axis; nothing where they run across its ends.
+  static std::optional<Span> span_in(const task::Dims& dims, const Parts& parts) {
+    size_t d = 0;
+    const auto pass = [&](const IntExpr& extent) {
+      IntExpr passed = 1;
+      while (!(passed == extent) && d < dims.size()) passed = passed * dims[d++];
+      return passed == extent;
+    };
+    if (!pass(parts[0])) return std::nullopt;
+    const size_t begin = d;
+    return pass(parts[1]) ? std::optional(Span{begin, d}) : std::nullopt;
+  }
+
+  std::optional<std::string> value(int id, const task::Dims& dims, Span axis) {
+    const Node& node = graph_.node(id);
+    if (dims.empty()) axis = {0, 0};
+    if (node.prim == Prim::kConstant) return constant_text(node, Way::kThread);
+    if (node.prim == Prim::kInput) return read(node, dims, axis);
+    const auto below = [&](int operand) { return value(operand, graph_.node(operand).type.dims, axis); };
+    if (node.prim == Prim::kBroadcast) return below(node.operands[0]);
+    if (node.prim == Prim::kReshape) {
+      // Of a tensor as it lies in memory any shape may be made; of others dimensions of each part may be joined and taken apart.
+      const task::Dims& from = graph_.node(node.operands[0]).type.dims;
+      if (const auto span = span_in(from, parts_of(dims, axis))) return value(node.operands[0], from, *span);
+      return graph_.node(node.operands[0]).prim == Prim::kInput ? read(graph_.node(node.operands[0]), dims, axis) : std::nullopt;
+    }
+    if (!task::is_elementwise(node.prim)) return std::nullopt;
+    std::vector<std::string> operands;
+    std::vector<DType> types;
+    for (const int operand : node.operands) {
+      const auto text = below(operand);
+      if (!text) return std::nullopt;
+      operands.push_back(wrapped(*text));
+      types.push_back(graph_.node(operand).type.dtype);
+    }
+    return thread_text(graph_, node, operands, types);
+  }
+
+  std::optional<std::string> read(const Node& node, const task::Dims& dims, Span axis) {
+    const Parts own = parts_of(dims, axis);
+    std::array<bool, 3> has{};
+    for (size_t k = 0; k < 3; ++k) {
+      has[k] = !is_one(own[k]);
+      if (has[k] && !(own[k] == all_[k])) return std::nullopt;
+    }
+    const auto [outer, along, inner] = has;
+    if (tensor_.empty()) tensor_ = node.attr<std::string>("name");
+    inner_ = inner_ || inner;
+    std::string place = outer ? "outer" : "";
+    if (along) place = place.empty() ? at_ : fmt::format("({} * {} + {})", place, extent_, at_);
+    if (inner) place = place.empty() ? "column" : fmt::format("{} * {} + column", place, columns_);
+    return fmt::format("hone::gpu::value({}[{}])", node.attr<std::string>("name"), place.empty() ? "0" : place);
+  }
+
+  const task::Graph& graph_;
+  Span axis_;
+  Parts all_;
+  std::string at_, extent_, columns_, tensor_;
+  bool inner_ = false;
+};
 
 }  // namespace
 
@@ -107,24 +126,40 @@ Result<kernel::Kernel> scatter(const task::Task& task, kernel::Language language
   }
   if (sum < 0) return fail(ErrorCode::kUnavailable, "no sum by index");
   const Node& node = graph.node(sum);
-  int output = graph.outputs[0];
-  if (graph.node(output).prim == Prim::kCast) output = graph.node(output).operands[0];
-  const bool rounds = task::is_float(graph.node(graph.outputs[0]).type.dtype) == task::is_float(node.type.dtype);
-  if (graph.outputs.size() != 1 || output != sum || !rounds) return fail(ErrorCode::kUnavailable, "more than a sum by index");
   const auto axis = static_cast<size_t>(node.attr<int64_t>("axis"));
-  const auto x = scatter_operand(graph, node.operands[0], axis), indices = scatter_operand(graph, node.operands[1], axis), source = scatter_operand(graph, node.operands[2], axis);
-  if (!x || !indices || !source) return fail(ErrorCode::kUnavailable, "a sum by index of something computed");
   const task::Dims &dims = node.type.dims, &added = graph.node(node.operands[2]).type.dims;
-  const IntExpr outer = extents_between(dims, 0, axis), &rows = dims[axis], inner = extents_between(dims, axis + 1, dims.size()), &count = added[axis];
-  const bool by_columns = indices->inner && !is_one(inner);
+  // Behind the sum: a cast, and a stretch of its rows, beside which nothing is looked at.
+  int output = graph.outputs[0];
+  const bool rounds = task::is_float(graph.node(output).type.dtype) == task::is_float(node.type.dtype);
+  IntExpr first = 0, rows = dims[axis];
+  for (int casts = 0; output != sum;) {
+    const Node& last = graph.node(output);
+    bool passes = (last.prim == Prim::kCast && casts++ == 0) || (last.prim == Prim::kReshape && last.type.dims == graph.node(last.operands[0]).type.dims);
+    if (last.prim == Prim::kSlice && graph.node(last.operands[0]).type.dims == dims) {
+      const auto& step = last.attr<std::vector<int64_t>>("step");
+      passes = std::all_of(step.begin(), step.end(), [](int64_t n) { return n == 1; });
+      for (size_t d = 0; d < dims.size(); ++d) passes = passes && (d == axis || last.type.dims[d] == dims[d]);
+      first = last.attr<task::Dims>("start")[axis], rows = last.type.dims[axis];
+    }
+    if (!passes) return fail(ErrorCode::kUnavailable, "more than a sum by index");
+    output = last.operands[0];
+  }
+  if (graph.outputs.size() != 1 || !rounds) return fail(ErrorCode::kUnavailable, "more than a sum by index");
+  const IntExpr outer = extents_between(dims, 0, axis), inner = extents_between(dims, axis + 1, dims.size()), &count = added[axis];
+  const std::string columns = wrapped(inner.to_cpp()), behind = is_zero(first) ? "" : " + " + wrapped(first.to_cpp());
+  ScatterElement begins(graph, dims, axis, is_zero(first) ? "row" : "(row" + behind + ")", wrapped(dims[axis].to_cpp()), columns);
+  ScatterElement indexes(graph, added, axis, "p", "count", columns), sources(graph, added, axis, "p", "count", columns);
+  const auto x = begins.text(node.operands[0]), index = indexes.text(node.operands[1]), source = sources.text(node.operands[2]);
+  if (!x || !index || !source) return fail(ErrorCode::kUnavailable, "a sum by index of something computed");
+  const bool by_columns = indexes.inner() && !is_one(inner);
   const DType type = node.type.dtype, stored = graph.node(graph.outputs[0]).type.dtype;
-  const std::string sums = value_type(type, Way::kThread), columns = wrapped(inner.to_cpp());
+  const std::string sums = value_type(type, Way::kThread);
   const int64_t bytes = sums == "double" || sums == "int64_t" ? 8 : 4;
   const int64_t threads = 256, across = by_columns ? threads : std::min(power_of_two(GpuWriter::largest_of(task, inner)), threads);
   const int64_t most = std::max<int64_t>(1, kSums / bytes / across), tile = std::min(power_of_two(GpuWriter::largest_of(task, rows)), most);
   Slots slots;
   slots["language"] = kernel::name_of(language);
-  slots["note"] = fmt::format("{} by {}", source->tensor.empty() ? "a constant" : source->tensor, indices->tensor.empty() ? "one index" : indices->tensor);
+  slots["note"] = fmt::format("{} by {}", sources.tensor().empty() ? "a constant" : sources.tensor(), indexes.tensor().empty() ? "one index" : indexes.tensor());
   slots["rows_of_tile"] = choices(tile, {std::max<int64_t>(1, tile / 4), std::max<int64_t>(1, tile / 2)});
   slots["columns_of_tile"] = by_columns ? choices(across, {128, 64}) : choices(across, {std::max<int64_t>(1, across / 4)});
   slots["bytes"] = fmt::format("{}", bytes);
@@ -137,10 +172,10 @@ Result<kernel::Kernel> scatter(const task::Task& task, kernel::Language language
   slots["columns_cpp"] = inner.to_cpp();
   slots["count_cpp"] = count.to_cpp();
   slots["sum"] = sums;
-  slots["index"] = indices->element("p", "count", columns);
-  const std::string place = by_columns ? "sums[r * COLUMNS]" : "sums[r * COLUMNS + own]", term = fmt::format("static_cast<Sum>({})", source->element("p", "count", columns));
+  slots["index"] = is_zero(first) ? *index : fmt::format("({} - {})", wrapped(*index), wrapped(first.to_cpp()));
+  const std::string place = by_columns ? "sums[r * COLUMNS]" : "sums[r * COLUMNS + own]", term = fmt::format("static_cast<Sum>({})", *source);
   slots["add"] = task::is_int(type) ? fmt::format("{0} = hone::whole_add<{1}>({0}, {2})", place, storage_type(type), term) : fmt::format("{} += {}", place, term);
-  slots["x"] = x->element("row", "rows", columns);
+  slots["x"] = *x;
   slots["output"] = graph.output_names[0];
   slots["storage"] = storage_type(stored);
   const char* const pattern = by_columns ? "scatter_columns" : "scatter";

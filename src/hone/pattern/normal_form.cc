@@ -31,6 +31,21 @@ bool is_thin(const Node& node) {
   return !only_in(spec.left, spec.right) || !only_in(spec.right, spec.left);
 }
 
+/// Whether an index picks a factor of a product summed in f32, of fewer groups than it has picks at some workload: some are shared.
+bool shares_groups(const task::Task& task, const Graph& graph, const Node& dot) {
+  return dot.type.dtype == task::DType::kF32 && std::any_of(dot.operands.begin(), dot.operands.end(), [&](int id) {
+    while (is_view(graph.node(id)) || graph.node(id).prim == Prim::kCast) id = graph.node(id).operands[0];
+    const Node& gather = graph.node(id);
+    if (gather.prim != Prim::kGather) return false;
+    IntExpr picks = 1;
+    for (const IntExpr& extent : graph.node(gather.operands[1]).type.dims) picks = picks * extent;
+    const IntExpr groups = graph.node(gather.operands[0]).type.dims[static_cast<size_t>(gather.attr<int64_t>("axis"))];
+    return std::any_of(task.workloads.begin(), task.workloads.end(), [&](const task::Workload& w) {
+      return picks.eval(w.bindings).value_or(0) > groups.eval(w.bindings).value_or(0);
+    });
+  });
+}
+
 /// Appends nodes to a graph.
 class Builder {
  public:
@@ -127,14 +142,6 @@ std::optional<Node> turned_scan(const Graph& graph, const Node& node) {
   return turned;
 }
 
-/// The value of a constant, seen through broadcasts; nothing for anything else.
-std::optional<double> constant_value(const Graph& graph, int id) {
-  const Node& node = graph.node(id);
-  if (node.prim == Prim::kBroadcast || node.prim == Prim::kReshape) return constant_value(graph, node.operands[0]);
-  if (node.prim != Prim::kConstant) return std::nullopt;
-  return number_of(node.attrs.find("value")->second);
-}
-
 /// The exclusive scan that concat(neutral, scan(x without its last element)) is, of the graph's own nodes.
 std::optional<Node> exclusive_scan(const Graph& graph, const Node& node) {
   if (node.prim != Prim::kConcat || node.operands.size() != 2) return std::nullopt;
@@ -202,6 +209,13 @@ double number_of(const task::Attr& value) {
   if (std::holds_alternative<double>(value)) return std::get<double>(value);
   if (std::holds_alternative<int64_t>(value)) return static_cast<double>(std::get<int64_t>(value));
   return std::holds_alternative<bool>(value) && std::get<bool>(value) ? 1 : 0;
+}
+
+std::optional<double> constant_value(const Graph& graph, int id) {
+  const Node& node = graph.node(id);
+  if (node.prim == Prim::kBroadcast || node.prim == Prim::kReshape) return constant_value(graph, node.operands[0]);
+  if (node.prim != Prim::kConstant) return std::nullopt;
+  return number_of(node.attrs.find("value")->second);
 }
 
 Letters letters_of(const Node& dot) {
@@ -279,7 +293,7 @@ std::optional<task::Task> in_halves(const task::Task& task) {
   return rewritten;
 }
 
-task::Task normal_form(const task::Task& task) {
+task::Task normal_form(const task::Task& task, bool picked) {
   const Graph& graph = task.primitive;
   task::Task rewritten = remade(task, [&](Graph& out, const Node& original, const auto& placed) {
     auto scan = turned_scan(graph, original);
@@ -287,9 +301,9 @@ task::Task normal_form(const task::Task& task) {
     if (scan) return append(out, placed(std::move(*scan)));
     Node node = placed(original);
     take_in_padding(out, node);
-    if (const int picked = picked_first(out, node); picked >= 0) return picked;
+    if (const int first = picked_first(out, node); first >= 0) return first;
     if (const int divided = divided_once(out, node); divided >= 0) return divided;
-    return is_thin(node) ? as_sum(out, node) : is_pointwise(out, node) ? as_product(out, node) : append(out, std::move(node));
+    return is_thin(node) && !(picked && shares_groups(task, out, node)) ? as_sum(out, node) : is_pointwise(out, node) ? as_product(out, node) : append(out, std::move(node));
   });
   give_outputs_places(rewritten.primitive);
   drop_dead(rewritten.primitive);

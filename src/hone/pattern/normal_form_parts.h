@@ -1,5 +1,6 @@
 // What the steps of normal_form() share: products' letters, and new nodes. Pure.
 #pragma once
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,9 @@ struct Letters {
 };
 [[nodiscard]] Letters letters_of(const task::Node& dot);
 [[nodiscard]] inline bool has(const std::string& letters, char c) { return letters.find(c) != std::string::npos; }
+
+/// The value of a constant, seen through broadcasts; nothing for anything else.
+[[nodiscard]] std::optional<double> constant_value(const task::Graph& graph, int id);
 
 /// Appends a node.
 int append(task::Graph& graph, task::Node node);

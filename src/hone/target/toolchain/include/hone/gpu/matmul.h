@@ -19,6 +19,9 @@ struct Factor {
   int64_t lines;
   LineAt line_at;
   DepthAt depth_at;
+  HONE_DEVICE bool has(int64_t line) const { return line < lines; }
+  /// What it is for the tile from `depth0` on, of a depth that ends at `end`: itself; of others (matmul_picked.h) it depends.
+  HONE_DEVICE const Factor& of_tile(int64_t&, int64_t&) const { return *this; }
 };
 template <int V, bool AlongDepth, class T, class LineAt, class DepthAt>
 HONE_DEVICE Factor<T, V, AlongDepth, LineAt, DepthAt> factor(const T* base, int64_t lines, LineAt line_at, DepthAt depth_at) {

@@ -27,16 +27,17 @@ HONE_DEVICE constexpr bool is_gathered(long) { return false; }
 /// depth) within the tile; zeros where the factor has nothing, and from depth `end` on. AtOnce: as many at a time as there are registers for
 /// addresses.
 template <class T, int Lines, int Depth, int Threads, int AtOnce, class F, class Place>
-HONE_DEVICE void copy_tile(prim::AsyncCopies& copies, const F& factor, int64_t line0, int64_t depth0, int64_t end, Place place,
+HONE_DEVICE void copy_tile(prim::AsyncCopies& copies, const F& whole, int64_t line0, int64_t depth0, int64_t end, Place place,
                            int thread = static_cast<int>(threadIdx.x)) {
   constexpr int kVectors = Lines * Depth / F::V, kBytes = F::V * static_cast<int>(sizeof(T)), kEach = (kVectors + Threads - 1) / Threads;
+  const auto& factor = whole.of_tile(depth0, end);
   HONE_UNROLL_BY(kEach < 8 && AtOnce > 2 ? kEach : AtOnce)
   for (int i = 0; i < kEach; ++i) {
     const int n = i * Threads + thread;
     if (kVectors % Threads != 0 && n >= kVectors) break;
     const VectorAt<F, Lines, Depth> here(n);
     const int64_t line = line0 + here.line, depth = depth0 + here.depth;
-    const bool inside = line < factor.lines && depth < end;
+    const bool inside = factor.has(line) && depth < end;
     const T* from = inside ? factor.base + factor.line_at(line) + factor.depth_at(depth) : factor.base;
     if constexpr (kBytes >= 4) copies.copy<kBytes>(place(here.line, here.depth), from, inside);
     else *place(here.line, here.depth) = inside ? *from : T(0.0f);

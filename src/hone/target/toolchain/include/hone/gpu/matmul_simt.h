@@ -15,14 +15,15 @@ struct StagedTile {
   };
   Packed held[kEach];
 
-  HONE_DEVICE void load(const F& factor, int64_t line0, int64_t depth0, int64_t end) {
+  HONE_DEVICE void load(const F& whole, int64_t line0, int64_t depth0, int64_t end) {
+    const auto& factor = whole.of_tile(depth0, end);
     HONE_UNROLL
     for (int i = 0; i < kEach; ++i) {
       const int n = i * Threads + static_cast<int>(threadIdx.x);
       const VectorAt<F, Lines, Depth> at(n);
       const int64_t line = line0 + at.line, depth = depth0 + at.depth;
       held[i] = Packed{};
-      if ((kVectors % Threads == 0 || n < kVectors) && line < factor.lines && depth < end)
+      if ((kVectors % Threads == 0 || n < kVectors) && factor.has(line) && depth < end)
         held[i] = *reinterpret_cast<const Packed*>(factor.base + factor.line_at(line) + factor.depth_at(depth));
     }
   }
