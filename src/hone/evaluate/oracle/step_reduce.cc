@@ -4,6 +4,7 @@
 
 #include "hone/evaluate/oracle/attributes.h"
 #include "hone/evaluate/oracle/kernels/kernels.h"
+#include "hone/evaluate/oracle/product_range.h"
 #include "hone/evaluate/oracle/region.h"
 #include "hone/evaluate/oracle/step.h"
 
@@ -127,19 +128,23 @@ void extreme_scale(const KeptGroup& g, double sign, const double* x, const doubl
 }
 
 /// Products, with the product rule for the scales; `own`: the unit below each result.
-void product_groups(const KeptGroup& g, const double* x, const double* sx, bool f32, double own,
+void product_groups(const KeptGroup& g, const double* x, const double* sx, bool f32, double own, task::DType type,
                     double* y, double* s) {
   for (int64_t o = 0; o < g.outer; ++o)
     for (int64_t c = 0; c < g.inner; ++c) {
       double v = 1, d = 0;
+      ProductRange range(type);
       for (int64_t i = 0; i < g.length; ++i) {
         const int64_t k = (o * g.length + i) * g.inner + c;
+        if (s) range.take(x[k]);
+        if (sx && std::isfinite(sx[k]) && sx[k] >= kRangeLostAtLeast) range.lose();
         if (s) d = std::abs(x[k]) * d + (sx ? std::abs(v) * sx[k] : 0.0);
         v *= x[k];
         if (f32) v = static_cast<float>(v);
       }
       y[o * g.inner + c] = v;
       if (s) s[o * g.inner + c] = std::isnan(d) ? HUGE_VAL : std::max(d, own * std::abs(v) + kUnderflow);
+      if (s && range.lost()) y[o * g.inner + c] = lost_value(v), s[o * g.inner + c] = kRangeLost;
     }
 }
 
@@ -183,10 +188,11 @@ struct GroupStep {
   Prim op;
   bool f32;     ///< additions and products round to fp32
   double unit;  ///< of the result's type
+  task::DType type;
   const Summation* summation;  ///< null: the anchor's ways
 
   explicit GroupStep(const Step& step)
-      : op(step.node().prim), f32(step.rounds()), unit(step.fact().unit),
+      : op(step.node().prim), f32(step.rounds()), unit(step.fact().unit), type(step.node().type.dtype),
         summation(step.rounds() && (op == Prim::kSum || op == Prim::kProd) ? step.summation : nullptr) {}
 };
 
@@ -214,7 +220,7 @@ void reduce_group(const GroupStep& r, const KeptGroup& g, const double* x, const
         if (s[i] != 0) kernels().at_least(1, y + i, r.unit, s + i);  // the sum of exact zeros is one
       return;
     }
-    case Prim::kProd: return product_groups(g, x, sx, r.f32, r.unit, y, s);
+    case Prim::kProd: return product_groups(g, x, sx, r.f32, r.unit, r.type, y, s);
     case Prim::kMax:
     case Prim::kMin:
       fold_groups(is_max ? Prim::kMaximum : Prim::kMinimum, g, x, y);

@@ -3,6 +3,7 @@
 
 #include "hone/evaluate/oracle/attributes.h"
 #include "hone/evaluate/oracle/kernels/kernels.h"
+#include "hone/evaluate/oracle/product_range.h"
 #include "hone/evaluate/oracle/region.h"
 #include "hone/evaluate/oracle/step.h"
 
@@ -56,10 +57,12 @@ class Runner {
       : scan_(step), width_(width), rounds_(step.rounds()), scaled_(step.scaled()),
         exact_(exact_operand), own_(step.fact().unit),
         value_(static_cast<size_t>(width), scan_.identity), scale_(static_cast<size_t>(width), 0.0),
-        next_(value_), term_scale_(scale_) {}
+        next_(value_), term_scale_(scale_),
+        ranges_(step.node().prim == Prim::kCumProd && scaled_ ? static_cast<size_t>(width) : 0, ProductRange(step.node().type.dtype)) {}
 
   void advance(const double* x, const double* sx) {
     const Kernels& k = kernels();
+    for (size_t i = 0; i < ranges_.size(); ++i) ranges_[i].take(x[i]);
     if (first_) {
       std::copy_n(x, width_, next_.data());
     } else {
@@ -109,6 +112,8 @@ class Runner {
   void write(double* value, double* scale) const {
     std::copy_n(value_.data(), width_, value);
     if (scale) std::copy_n(scale_.data(), width_, scale);
+    for (size_t i = 0; i < ranges_.size(); ++i)
+      if (ranges_[i].lost()) value[i] = lost_value(value[i]), scale[i] = kRangeLost;
   }
 
  private:
@@ -118,6 +123,7 @@ class Runner {
   double own_;
   bool first_ = true;
   std::vector<double> value_, scale_, next_, term_scale_;
+  std::vector<ProductRange> ranges_;  ///< of running products, one each
 };
 
 bool scans_by_sums(Prim op) { return op == Prim::kCumSum || op == Prim::kCumProd || op == Prim::kLinearScan; }

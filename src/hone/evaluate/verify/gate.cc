@@ -9,6 +9,7 @@
 #include "hone/evaluate/oracle/index_output.h"
 #include "hone/evaluate/oracle/kernels/kernels.h"
 #include "hone/evaluate/oracle/number.h"
+#include "hone/evaluate/oracle/product_range.h"
 #include "hone/evaluate/oracle/step.h"
 #include "hone/evaluate/verify/compare_found.h"
 #include "hone/evaluate/verify/gate.h"
@@ -229,7 +230,8 @@ Reference make_reference(const task::ConcreteGraph& graph, const Oracle& oracle,
       const double expected = round_to(judging.type, answer.value[i]);
       const bool finite = std::isfinite(expected) && std::isfinite(anchor.value[i]);
       const bool sure = same_class(expected, anchor.value[i]) && (std::isfinite(answer.value[i]) ? std::isfinite(answer.scale[i]) : answer.scale[i] == 0);
-      if (task::is_float(judging.type) && !finite && !sure) answer.scale[i] = kNotJudged;
+      const bool lost = std::isfinite(expected) && std::isfinite(answer.scale[i]) && answer.scale[i] >= kRangeLostAtLeast && judging.type != DType::kF64;
+      if (task::is_float(judging.type) && ((!finite && !sure) || lost)) answer.scale[i] = kNotJudged;
       // Whatever differs is then far beyond any bound.
       else if (finite && anchor.value[i] == expected && one.is_at(before, i)) answer.scale[i] = std::numeric_limits<double>::min();
       judge_element(judging, answer.value[i], answer.scale[i], anchor.value[i], static_cast<int64_t>(i),

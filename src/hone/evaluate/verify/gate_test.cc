@@ -228,6 +228,24 @@ TEST_F(GateByClass, NothingIsAskedBehindAnOverflowOfARecurrence) {
   EXPECT_TRUE(accepts("y = linear_scan(x, z, axis=0)", far, answer));
 }
 
+TEST_F(GateByClass, NothingIsAskedOfAProductThatHangsOnItsOrder) {
+  const auto product = [](const std::vector<double>& x, float answer) { return accepts("y = prod(x, axis=0, keepdims=true)", {x}, {answer}); };
+  // From the left infinite, from the right a number; with a zero or what becomes one, NaN.
+  for (const float found : {1e30F, kInf, kNan}) EXPECT_TRUE(product({1e30, 1e30, 1e-30}, found)) << found;
+  for (const float found : {0.0F, kNan}) EXPECT_TRUE(product({1e30, 1e30, 0}, found)) << found;
+  for (const float found : {1e-10F, 0.0F}) EXPECT_TRUE(product({1e-30, 1e-30, 1e30, 1e20}, found)) << found;
+  EXPECT_TRUE(product(std::vector<double>(400, -1e30), kInf)) << "beyond the oracle's own range";
+  // In any order the same.
+  for (const float found : {0.0F, kNan, -kInf}) EXPECT_FALSE(product({1e30, 1e30, 2}, found)) << found;
+  for (const float found : {1.0F, kNan}) EXPECT_FALSE(product({1e-30, 1e-30, 2}, found)) << found;
+  for (const float found : {1.0F, kNan}) EXPECT_FALSE(product({1e10, 0, 1e10}, found)) << found;
+  EXPECT_FALSE(product({kInf, 0, 2}, kInf));
+  EXPECT_FALSE(product({1e10, 1e10, 1e10}, 2e30F));
+  EXPECT_TRUE(accepts("y = cumprod(x, axis=0)", {{1e30, 1e30, 1e-30, 1e-30}}, {1e30F, kInf, kNan, 0}));
+  EXPECT_FALSE(accepts("y = cumprod(x, axis=0)", {{1e30, 1e30, 1e-30, 1e-30}}, {1e30F, 1, kNan, 0}));
+  EXPECT_FALSE(accepts("y = cumprod(x, axis=0)", {{2, 3, 4, 5}}, {2, 6, 24, 121}));
+}
+
 TEST_F(GateByClass, TheSignOfAZeroMayDecideAboutThatOfAnInfinity) {
   EXPECT_TRUE(accepts("y = 1 / maximum(x, 0.0)", {{-0.0, 1}}, {-kInf, 1}));
   EXPECT_TRUE(accepts("y = 1 / maximum(x, 0.0)", {{-0.0, 1}}, {kInf, 1}));

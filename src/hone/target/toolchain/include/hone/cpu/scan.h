@@ -110,8 +110,9 @@ class Scan {
   Carry carry_ = static_cast<Carry>(neutral()[0]);
 };
 
-/// The linear recurrence h = a * h + b, h beginning as b. Within a vector log2(width) steps, over pairs; where the products of
-/// factors come near the ends of the lanes' range, as no result need, one element after the other.
+/// The linear recurrence h = a * h + b, h beginning as b. Within a vector log2(width) steps, over pairs; where products of
+/// factors may come near the ends of the lanes' range, as no result need, one element after the other: those from the first on are looked at, of which
+/// all others are quotients.
 template <class V, bool BACK = false>
 class LinearScan {
   using L = Lane<V>;
@@ -142,7 +143,7 @@ class LinearScan {
     begins_ = false;
     V product = a, h = b;
     run<1>(product, h);
-    const V size = select(product < V{}, -product, product), least = splat<V>(L(0x1p-100)), most = splat<V>(L(0x1p100));
+    const V size = select(product < V{}, -product, product), least = splat<V>(L(0x1p-60)), most = splat<V>(L(0x1p60));
     if (all((size >= least) & (size <= most))) {
       h = product * splat<V>(static_cast<L>(carry_)) + h;
       carry_ = h[BACK ? 0 : width<V> - 1];
