@@ -75,6 +75,11 @@ bool is_of_right_kind(const Judging& judging, double exact, double expected, dou
   return same_class(expected, found);
 }
 
+/// An honest program may have anything there, NaN too. What is infinite in f32 and bf16 is as large as its scale by itself.
+bool is_lost(DType type, double expected, double scale) {
+  return std::isfinite(scale) && scale >= kRangeLostAtLeast && (type == DType::kF16 || (type != DType::kF64 && std::isfinite(expected)));
+}
+
 /// Scaled error of one element; `rms` sums squares until finish_error().
 void judge_element(const Judging& judging, double exact, double scale, double found, int64_t index,
                    OutputError& error) {
@@ -230,7 +235,7 @@ Reference make_reference(const task::ConcreteGraph& graph, const Oracle& oracle,
       const double expected = round_to(judging.type, answer.value[i]);
       const bool finite = std::isfinite(expected) && std::isfinite(anchor.value[i]);
       const bool sure = same_class(expected, anchor.value[i]) && (std::isfinite(answer.value[i]) ? std::isfinite(answer.scale[i]) : answer.scale[i] == 0);
-      const bool lost = std::isfinite(expected) && std::isfinite(answer.scale[i]) && answer.scale[i] >= kRangeLostAtLeast && judging.type != DType::kF64;
+      const bool lost = is_lost(judging.type, expected, answer.scale[i]);
       if (task::is_float(judging.type) && ((!finite && !sure) || lost)) answer.scale[i] = kNotJudged;
       // Whatever differs is then far beyond any bound.
       else if (finite && anchor.value[i] == expected && one.is_at(before, i)) answer.scale[i] = std::numeric_limits<double>::min();

@@ -556,6 +556,14 @@ TEST(Gate, where_f16_ends_an_honest_program_may_be_on_either_side) {
   EXPECT_EQ(judged_f16("y = gelu(a @ b)", {{-250.0}, {256.0}}, NAN).non_finite, 1);
 }
 
+TEST(Gate, WhatTypesOfTheProgramRoundAwayIsNotJudged) {
+  // x * x is below f16's least number: who rounds it, as the program's types say, divides by zero.
+  for (const double found : {1.0, HUGE_VAL, double(NAN)}) EXPECT_EQ(judged_f16("y = a / sqrt(a * a) + 0.0 * b", {{1e-5}, {1.0}}, found).non_finite, 0) << found;
+  EXPECT_EQ(judged_f16("y = a / sqrt(a * a) + 0.0 * b", {{1e-1}, {1.0}}, HUGE_VAL).non_finite + judged_f16("y = a / sqrt(a * a) + 0.0 * b", {{1e-1}, {1.0}}, NAN).non_finite, 1);
+  // Beyond its end, an infinity that meets its like.
+  EXPECT_EQ(judged_f16("y = a * b - a * b * 0.5", {{1000.0}, {1000.0}}, NAN).non_finite, 0);
+}
+
 TEST(Gate, what_decides_is_the_bound_wherever_it_matters) {
   for (const auto& [compute, input] : std::vector<std::pair<std::string, std::string>>{
            {"y = softmax(x)", "x=f32[64,300]"}, {"y = cumprod(x, axis=1)", "x=f32[64,12]"}, {"y = sum(x)", "x=f32[64,20]"},
