@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "hone/base/random.h"
+#include "hone/evaluate/oracle/product_range.h"
 #include "hone/evaluate/oracle/step.h"
 #include "hone/evaluate/oracle/testing.h"
 
@@ -171,8 +172,8 @@ TEST(Scale, beyond_the_end_of_f16_anything_may_follow) {
   Case c("y = normalize(elu((x * g) * -1.0 + 100000.0 * (1.0 - w)), axis=1)", {"x=f16[2,1]", "g=f16[2,1]", "w=f16[2,1]"});
   c.set(0, {300, 2}), c.set(1, {300, 3}), c.set(2, {1, 1});
   const Answer y = c.answer();
-  EXPECT_TRUE(std::isinf(y.scale[0])) << y.scale[0];
-  EXPECT_TRUE(std::isfinite(y.scale[1])) << y.scale[1];
+  EXPECT_GE(y.scale[0], kRangeLostAtLeast);
+  EXPECT_LT(y.scale[1], 10);
 }
 
 TEST(Scale, a_result_has_no_rounding_of_its_own_added) {
