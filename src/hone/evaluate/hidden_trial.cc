@@ -205,23 +205,25 @@ std::vector<task::Bindings> HiddenTrial::baked_otherwise(const kernel::Kernel& k
 
 /// Once more where the last call was, with other inputs at its addresses and with whatever the kernel keeps: where all calls differ
 /// in their addresses, who goes by addresses is never wrong. The inputs look like what they are not, or lie where something changes: mostly
-/// that where elements are nothing to each other.
+/// that where elements are nothing to each other; or, where some may be, whole lines of them are of one kind.
 Verdict HiddenTrial::check_again(const kernel::Kernel& kernel, Stage& stage, target::Session& session, int slot, std::chrono::seconds deadline) const {
   if (stage.contents() != stage.calls()) return {};
   base::Rng rng(base::secret_seed());
   const int content = stage.content_of(slot);
+  const bool in_lines = rng.below(5) < 2;
   const bool telling = rng.below(4) < (is_elementwise(stage.graph().graph) ? 3 : 1);
   // What flushes denormal numbers, as compilers for cards may have it, is right there.
   const bool denormals = !loader_.card() && !loader_.emulates(kernel);
-  const bool told = telling && stage.draw_telling(content, rng.next_u64(), numbers_in(kernel.source), denormals);
-  if (!told) stage.draw_alike(content, rng.next_u64());
+  const bool lined = in_lines && stage.draw_lines(content, rng.next_u64(), denormals);
+  const bool told = !lined && telling && stage.draw_telling(content, rng.next_u64(), numbers_in(kernel.source), denormals);
+  if (!lined && !told) stage.draw_alike(content, rng.next_u64());
   stage.poison({&slot, 1});
   target::Call call = stage.call(slot);
   call.remembers = true;
   const auto outcome = session.run({&call, 1}, deadline);
   if (outcome.how != target::BatchOutcome::How::kDone) return verdict_of(outcome);
   Verdict verdict = unless_near_bound(stage.check(slot));
-  return verdict.accepted() && told && denormals ? stage.check_vanished(slot) : verdict;
+  return verdict.accepted() && (lined || told) && denormals ? stage.check_vanished(slot) : verdict;
 }
 
 kernel::Limits HiddenTrial::limits_at(const kernel::Kernel& kernel, const task::Bindings& bindings) const {

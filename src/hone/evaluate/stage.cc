@@ -23,6 +23,7 @@
 #include "hone/evaluate/verify/draw/draw_kernels.h"
 #include "hone/evaluate/verify/draw/draw_tensor.h"
 #include "hone/evaluate/verify/integer_bounds.h"
+#include "hone/evaluate/verify/lines.h"
 #include "hone/evaluate/verify/low_half.h"
 #include "hone/evaluate/verify/near_bound.h"
 #include "hone/evaluate/verify/stretches.h"
@@ -705,6 +706,21 @@ bool Stage::draw_telling(int number, uint64_t seed, std::span<const double> of_s
   return true;
 }
 
+bool Stage::draw_lines(int number, uint64_t seed, bool denormals) {
+  State& s = *state_;
+  const std::vector<FilledLines> all = lines_of(s.task, s.graph, s.bounds_of_inputs, denormals);
+  if (std::ranges::all_of(all, [](const FilledLines& lines) { return lines.kind == FilledLines::Kind::kNone; })) return false;
+  base::Rng rng(seed);
+  // In every second call masks, indices and numbers as a whole: where several inputs have to be of one kind for something to happen, they are.
+  const bool whole = rng.below(2) == 0;
+  const auto some = static_cast<size_t>(std::ranges::count_if(all, [](const FilledLines& lines) { return lines.kind != FilledLines::Kind::kNone; }));
+  draw_altered(number, Family::kNormal, seed, [&](size_t i, std::span<std::byte> data) {
+    if (some > 1 && !whole && rng.below(4) == 0) return;
+    fill_lines(data, s.input_shape(i), s.task.inputs[i].type.dtype, all[i], whole, rng);
+  });
+  return true;
+}
+
 void Stage::draw_near(int number, int like, int64_t changes, uint64_t seed) {
   State& s = *state_;
   const State::Content& from = s.contents[static_cast<size_t>(like)];
@@ -1011,15 +1027,18 @@ Verdict Stage::check_vanished(int slot) {
   const State& s = *state_;
   const auto facts = facts_of(s.graph);
   for (size_t i = 0; i < s.task.outputs.size(); ++i) {
-    const task::Node& node = s.graph.graph.node(s.graph.graph.outputs[i]);
+    const auto id = static_cast<size_t>(s.graph.graph.outputs[i]);
+    const task::Node& node = s.graph.graph.nodes[id];
+    const bool copied = facts[id].exact;  // a denormal number too is what it was
     const bool function = task::is_elementwise(node.prim) && node.operands.size() == 1 && facts[static_cast<size_t>(node.operands[0])].exact;
-    if (!function || (node.type.dtype != task::DType::kF32 && node.type.dtype != task::DType::kF64)) continue;
+    if ((!copied && !function) || (node.type.dtype != task::DType::kF32 && node.type.dtype != task::DType::kF64)) continue;
+    const double least = copied ? task::smallest_normal(node.type.dtype) * 2 * task::unit_roundoff(node.type.dtype) : kClearly * task::smallest_normal(node.type.dtype);
     const WrongOutput seen = beside(slot, i, std::nullopt);
     for (size_t at = 0; at < seen.found.size(); ++at)
-      if (seen.found[at] == 0 && std::abs(seen.expected[at]) >= kClearly * task::smallest_normal(node.type.dtype) && std::isfinite(seen.expected[at]))
+      if (seen.found[at] == 0 && std::abs(seen.expected[at]) >= least && std::isfinite(seen.expected[at]))
         return {VerdictKind::kLessAccurate,
-                fmt::format("{}: element {} is 0 and should be {:.9g}, a normal number (inputs beside numbers where something changes, shape: {})", s.task.outputs[i].first, at,
-                            seen.expected[at], task::bindings_text(s.graph.bindings)),
+                fmt::format("{}: element {} is 0 and should be {:.9g}{} (inputs where something changes, shape: {})", s.task.outputs[i].first, at, seen.expected[at],
+                            copied ? ", which is copied" : ", a normal number", task::bindings_text(s.graph.bindings)),
                 {}, {}};
   }
   return {};

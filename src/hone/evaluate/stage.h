@@ -80,6 +80,9 @@ class Stage {
   /// Normal values, with others beside the numbers at which something changes (verify/telling.h), in the task or in a source; where there is
   /// a content a slot. `denormals`: the target keeps them. False where there are no such numbers.
   bool draw_telling(int content, uint64_t seed, std::span<const double> of_source, bool denormals);
+  /// Normal values, with whole lines of one kind in some inputs (verify/lines.h); where there is a content a slot. `denormals` as before. False
+  /// where no input may have such lines.
+  bool draw_lines(int content, uint64_t seed, bool denormals);
   /// Content number `content` becomes nearly the same as `like`: of each input so many elements, at secret places, are
   /// those of another draw (a row of a simplex, both of a symmetric pair).
   void draw_near(int content, int like, int64_t changes, uint64_t seed);
@@ -111,8 +114,9 @@ class Stage {
   /// Checks the outputs of one slot: guards, poison, and the accuracy gate on the content's reference.
   /// A refusal or the accuracy found.
   [[nodiscard]] Verdict check(int slot);
-  /// On a target that keeps denormal numbers: a refusal where an output that is a function of an exact number is zero, and should be a normal number.
-  /// The gate lets that pass below twice the smallest one, as hardware may flush what is on the way there. After check().
+  /// On a target that keeps denormal numbers: a refusal where an output is zero and should be a normal number, being a function of an exact number,
+  /// or any other number, being a copy of one. The gate lets that pass below twice the smallest normal number, as hardware may flush what is on the
+  /// way there. After check().
   [[nodiscard]] Verdict check_vanished(int slot);
   /// Guards and poison over everything, the gate on nothing: what every timed call gets at least.
   [[nodiscard]] Verdict check_quick(std::span<const int> slots);

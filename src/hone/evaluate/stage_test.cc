@@ -102,6 +102,38 @@ TEST(StageInMemory, KnownValuesAreWhatTheTaskSaysInEveryDraw) {
   for (int i = 0; i < 12; ++i) EXPECT_TRUE(m[i] >= 0 && m[i] < 1) << i;
 }
 
+TEST(StageInMemory, ACopyOfADenormalNumberIsNotZero) {
+  const Scene scene = relu(1);
+  int with = 0;
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    ASSERT_TRUE(scene.stage->draw_lines(0, seed, true));
+    scene.answer(0);
+    EXPECT_TRUE(scene.stage->check_vanished(0).accepted()) << seed;
+    int flushed = 0;
+    for (float& v : scene.floats(0, 1))
+      if (v != 0 && v < std::numeric_limits<float>::min()) v = 0, ++flushed;
+    EXPECT_EQ(scene.stage->check_vanished(0).accepted(), flushed == 0) << seed;
+    with += flushed > 0;
+  }
+  EXPECT_GT(with, 5);
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    ASSERT_TRUE(scene.stage->draw_lines(0, seed, false));
+    for (const float v : scene.floats(0, 0)) EXPECT_TRUE(v == 0 || std::abs(v) >= std::numeric_limits<float>::min());
+  }
+}
+
+TEST(StageInMemory, AllIsMaskedInOrOutAndAllIndicesAreZeroInSomeCallsAtOnce) {
+  const Scene scene("x = \"f32[M, N]\", i = { type = \"i64[M]\", domain = \"index(N)\" }, m = \"bool[M]\"", "y = where(m, take_along_axis(x, i[:, None], axis=1)[:, 0], -1.0)", "M = 40, N = 30", 1);
+  int first_only = 0;
+  for (uint64_t seed = 0; seed < 64; ++seed) {
+    ASSERT_TRUE(scene.stage->draw_lines(0, seed, true));
+    const auto* indices = reinterpret_cast<const int64_t*>(scene.tensor(0, 1));
+    const auto* mask = reinterpret_cast<const uint8_t*>(scene.tensor(0, 2));
+    first_only += std::all_of(indices, indices + 40, [](int64_t i) { return i == 0; }) && std::all_of(mask, mask + 40, [](uint8_t m) { return m == 1; });
+  }
+  EXPECT_GT(first_only, 3) << "an eighth is expected";
+}
+
 TEST(StageInMemory, ContentsDrawnSideBySideAreThoseDrawnAlone) {
   const Scene together = relu(20), alone = relu(20);
   for (int c = 0; c < 20; ++c) alone.stage->draw(c, Family::kNormal, 100 + static_cast<uint64_t>(c));

@@ -98,7 +98,8 @@ void put_in_non_finite(const TensorToFill& t, T* values, int64_t first, int64_t 
   // Zeros meet them then: 0 times infinity.
   const bool with_zeros = !positive && (t.manner >> 30) != 0;
   if (t.one_alone()) {
-    const auto at = static_cast<int64_t>(t.bits_beside(0) % static_cast<uint64_t>(t.total));
+    const uint64_t random = t.bits_beside(0);
+    const auto at = random >> 62 == 0 ? t.total - 1 : static_cast<int64_t>(random % static_cast<uint64_t>(t.total));
     if (at >= first && at < first + count) values[at - first] = kind(t.manner >> 2, false);
     return;
   }
@@ -112,7 +113,7 @@ void put_in_non_finite(const TensorToFill& t, T* values, int64_t first, int64_t 
       case 1: break;
       case kLineHasOne:
       case kLineHasOne + 1:
-        if (place == static_cast<int64_t>((of_line >> 16) % static_cast<uint64_t>(t.lines.extent))) values[i] = kind(of_line >> 8, only_infinities);
+        if (place == t.place_of_one(of_line)) values[i] = kind(of_line >> 8, only_infinities);
         break;
       case kLineHasAll:
       case kLineHasAll + 1: values[i] = kind(of_line >> 8, only_infinities); break;

@@ -92,6 +92,41 @@ TEST(Inputs, NonFiniteOnesHoldNanAndInfinitiesWhereTheDomainDoes) {
   EXPECT_GT(infinities, 6);
 }
 
+TEST(Inputs, OneNanInALineIsOftenTheLastElement) {
+  int alone = 0, last = 0, first = 0;
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    const auto values = drawn(spec_of(DType::kF32), {50, 33}, Family::kNonFinite, seed);
+    for (size_t row = 0; row < 50; ++row) {
+      const auto begin = values.begin() + static_cast<std::ptrdiff_t>(row * 33);
+      if (std::count_if(begin, begin + 33, [](double v) { return std::isnan(v); }) != 1) continue;
+      ++alone;
+      last += std::isnan(begin[32]), first += std::isnan(begin[0]);
+    }
+  }
+  EXPECT_GT(alone, 60);
+  EXPECT_GT(last, alone / 4);
+  EXPECT_GT(first, alone / 30);
+}
+
+TEST(Inputs, SparseMasksHaveARowAndAColumnWithoutAnyTrueInMostDraws) {
+  int rows = 0, columns = 0;
+  constexpr int kDraws = 40;
+  for (uint64_t seed = 0; seed < kDraws; ++seed) {
+    const auto mask = drawn(spec_of(DType::kBool), {300, 400}, Family::kSparse, seed);
+    bool row = false, column = false;
+    for (size_t i = 0; i < 300; ++i) row |= std::count(mask.begin() + static_cast<std::ptrdiff_t>(i * 400), mask.begin() + static_cast<std::ptrdiff_t>((i + 1) * 400), 1.0) == 0;
+    for (size_t j = 0; j < 400 && !column; ++j) {
+      int trues = 0;
+      for (size_t i = 0; i < 300; ++i) trues += mask[i * 400 + j] != 0;
+      column = trues == 0;
+    }
+    rows += row, columns += column;
+  }
+  EXPECT_GT(rows, kDraws / 2);
+  EXPECT_GT(columns, kDraws / 2);
+  EXPECT_LT(rows, kDraws) << "some draws have none";
+}
+
 TEST(Inputs, NonFiniteOnesHaveNanWithAllBitsOrNoneAndZerosBesideThem) {
   std::set<uint32_t> nans;
   int with_zeros = 0;

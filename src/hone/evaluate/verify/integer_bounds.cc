@@ -116,10 +116,15 @@ class Magnitudes {
   std::vector<double> most_;
 };
 
-/// The quotient of the least number and -1 is undefined: processors stop there.
-bool divides_integers(const task::ConcreteGraph& graph) {
-  return std::any_of(graph.graph.nodes.begin(), graph.graph.nodes.end(), [](const task::Node& node) {
-    return (node.prim == Prim::kFloorDiv || node.prim == Prim::kMod) && task::is_int(node.type.dtype);
+/// The quotient of the least number and -1 is undefined, and processors stop there: whether some divisor may be -1. One that the task spells
+/// out mostly is not, and no extent is.
+bool may_divide_by_minus_one(const task::ConcreteGraph& graph) {
+  return std::ranges::any_of(graph.graph.nodes, [&](const task::Node& node) {
+    if ((node.prim != Prim::kFloorDiv && node.prim != Prim::kMod) || !task::is_int(node.type.dtype)) return false;
+    const task::Node* by = &graph.graph.node(node.operands[1]);
+    while (by->prim == Prim::kBroadcast || by->prim == Prim::kReshape || by->prim == Prim::kCast) by = &graph.graph.node(by->operands[0]);
+    if (by->prim == Prim::kConstant) return number_attr(*by, "value") == -1 || number_attr(*by, "value") == 0;
+    return by->prim != Prim::kSymbol;
   });
 }
 
@@ -178,7 +183,7 @@ std::vector<DrawBounds> draw_bounds(const task::Task& task, const task::Concrete
   if (has_plain_integers(task)) {
     all.plain_bits = most_bits(task, graph, [](const Magnitudes& m) { return !m.overflows && !m.inexact && !m.into_floats; });
     all.wrapping_bits = most_bits(task, graph, [](const Magnitudes& m) { return !m.inexact && !m.into_floats; });
-    all.symmetric = divides_integers(graph);
+    all.symmetric = may_divide_by_minus_one(graph);
   }
   all.any_size = takes_any_size(graph.graph);
   std::vector<DrawBounds> bounds;

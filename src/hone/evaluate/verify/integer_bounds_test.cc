@@ -36,8 +36,12 @@ TEST(IntegerBounds, FloatsHoldWhatBecomesOfIntegers) {
   EXPECT_GE(bounds_of("y = f32(x) * 0.5", {"x=i8[10]"}).plain_bits, 7);
 }
 
-TEST(IntegerBounds, TheLeastNumberIsNotDivided) {
-  EXPECT_TRUE(bounds_of("y = x // 3", {"x=i32[10]"}).symmetric);
+TEST(IntegerBounds, TheLeastNumberIsNotDividedByWhatMayBeMinusOne) {
+  EXPECT_TRUE(bounds_of("y = x // -1", {"x=i32[10]"}).symmetric);
+  EXPECT_TRUE(bounds_of("y = x // (x + 1000)", {"x=i32[10]"}).symmetric);
+  EXPECT_TRUE(bounds_of("y = x // 3 + x % sum(x, axis=0)", {"x=i32[10]"}).symmetric);
+  EXPECT_FALSE(bounds_of("y = x // 16", {"x=i32[10]"}).symmetric);
+  EXPECT_FALSE(bounds_of("y = x % -3", {"x=i32[10]"}).symmetric);
   EXPECT_FALSE(bounds_of("y = x + 3", {"x=i32[10]"}).symmetric);
 }
 

@@ -41,7 +41,7 @@ DrawKind kind_of(const InputSpec& spec) {
 std::vector<Slab> slabs_of(const InputSpec& spec, const Shape& shape, const Recipe& recipe) {
   std::vector<Slab> slabs;
   const bool holds_zero = recipe.kind == DrawKind::kReal || recipe.kind == DrawKind::kUnitInterval ||
-                          recipe.kind == DrawKind::kWhole;
+                          recipe.kind == DrawKind::kWhole || recipe.kind == DrawKind::kTruth;
   if (recipe.family != Family::kSparse || !holds_zero || spec.domain == Domain::kIndex) return slabs;
   base::Rng rng(recipe.key, static_cast<uint64_t>(DrawStream::kSlabs));
   if (rng.below(4) == 0) return slabs;
@@ -85,6 +85,12 @@ Slab lines_of(const Shape& shape, uint32_t random) {
 uint64_t DrawnTensor::bits_beside(uint64_t counter) const {
   const auto words = base::philox(recipe.key, counter, static_cast<uint64_t>(DrawStream::kOther));
   return (uint64_t{words[1]} << 32) | words[0];
+}
+
+int64_t DrawnTensor::place_of_one(uint64_t bits_of_line) const {
+  const uint64_t where = bits_of_line >> 61;
+  if (where < 4) return lines.extent - 1;
+  return where == 4 ? 0 : static_cast<int64_t>((bits_of_line >> 16) % static_cast<uint64_t>(lines.extent));
 }
 
 bool DrawnTensor::surely_holds_nan() const {

@@ -37,6 +37,8 @@ struct DrawnTensor {
   [[nodiscard]] bool only_infinities() const { return (manner & 3) == 1; }
   /// A NaN is among it whatever else is drawn.
   [[nodiscard]] bool surely_holds_nan() const;
+  /// Where in a line that has one it is: in half of the lines last, where kernels have their tails, in an eighth first.
+  [[nodiscard]] int64_t place_of_one(uint64_t bits_of_line) const;
   /// Random bits beside those of values.
   [[nodiscard]] uint64_t bits_beside(uint64_t counter) const;
 };
