@@ -1,8 +1,11 @@
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 
 #include "hone/base/random.h"
 #include "hone/evaluate/shape_search.h"
@@ -29,9 +32,21 @@ int64_t any_magnitude(base::Rng& rng, int64_t most) {
   return std::min(most, power + random_below(rng, power));
 }
 
+/// Whole tiles of 8 to 128 and nothing, one or all but one of another: what a tile's tail does wrong shows there. From 16 on; of
+/// less, anything.
+int64_t at_tiles_edge(base::Rng& rng, int64_t least, int64_t most) {
+  if (most < 16) return any_magnitude(rng, most);
+  const int64_t tile = std::min(int64_t{8} << random_below(rng, 5), static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(most / 2))));
+  const int64_t fewest = std::max<int64_t>(1, least / tile), tiles = most / tile - 1;
+  const int64_t whole = least > 1 ? fewest + random_below(rng, std::max<int64_t>(1, tiles - fewest + 1)) : any_magnitude(rng, tiles);
+  const int64_t tails[] = {0, 1, 1, tile - 1, tile - 1};
+  return whole * tile + tails[random_below(rng, std::size(tails))];
+}
+
 }  // namespace
 
 int64_t random_extent(base::Rng& rng, int64_t most, bool aligned) {
+  if (!aligned && random_below(rng, 5) == 0) return at_tiles_edge(rng, 1, most);
   const int64_t power = int64_t{1} << random_below(rng, std::bit_width(static_cast<uint64_t>(most)));
   if (aligned) {
     const int units = std::clamp<int>(std::bit_width(static_cast<uint64_t>(most)) - 4, 1, 7);  // several of the unit fit
@@ -93,24 +108,127 @@ std::vector<uint64_t> features_of(const task::Bindings& bindings) {
   return all;
 }
 
-/// Shapes in which one symbol is as large as fits, or nearly, and the others are small: few random ones are so, and what breaks
-/// beyond a thousand rows or sixteen bits shows in no other.
-std::optional<task::Bindings> long_in(const task::Task& task, const std::string& symbol, bool aligned, int64_t most_elements, base::Rng& rng) {
+}  // namespace
+
+std::optional<task::Bindings> long_in(const task::Task& task, const std::string& symbol, const Long& how, const Fits& fits, base::Rng& rng) {
   constexpr int kTries = 8;
   for (int attempt = 0; attempt < kTries; ++attempt) {
     // What hangs together (H * 4 == D) only holds where others are left alone.
     task::Bindings bindings = task.workloads[rng.below(task.workloads.size())].bindings;
     if (attempt < kTries / 2)
-      for (auto& [name, extent] : bindings) extent = rng.below(2) == 0 ? 1 : aligned ? int64_t{4} << random_below(rng, 2) : 2 + random_below(rng, 5);
+      for (auto& [name, extent] : bindings)
+        extent = (how.alone && attempt == 0) || rng.below(2) == 0 ? 1 : how.aligned ? int64_t{4} << random_below(rng, 2) : 2 + random_below(rng, 5);
     int64_t& extent = bindings[symbol];
     int64_t most = 0;
-    for (extent = std::bit_floor(static_cast<uint64_t>(most_elements)); extent > 1 && most == 0; extent /= 2)
-      if (is_small(task, bindings, most_elements, kMostOperations)) most = extent;
+    for (extent = std::bit_floor(static_cast<uint64_t>(how.most)); extent > 1 && most == 0; extent /= 2)
+      if (fits(bindings)) most = extent;
     if (most == 0) continue;
-    const int64_t unit = aligned ? 8 : 1;
-    extent = rng.below(4) == 0 ? most : std::max(unit, (most / 2 + random_below(rng, most)) / unit * unit);
-    if (!is_small(task, bindings, most_elements, kMostOperations)) extent = most;
-    if (is_small(task, bindings, most_elements, kMostOperations)) return bindings;
+    const int64_t unit = how.aligned ? 8 : 1;
+    if (!how.aligned && rng.below(4) < (how.alone ? 3U : 2U)) extent = at_tiles_edge(rng, most / 2, most);
+    else extent = rng.below(4) == 0 ? most : std::max(unit, (most / 2 + random_below(rng, most)) / unit * unit);
+    if (!fits(bindings)) extent = most;
+    if (fits(bindings)) return bindings;
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+/// Shapes of workloads but for one extent each, which is one more or one less: what is made for a workload ends there. Of two
+/// workloads at most, and of one symbol each.
+std::vector<task::Bindings> beside_workloads(const task::Task& task, const Fits& fits, base::Rng& rng) {
+  std::vector<std::tuple<size_t, std::string, int64_t>> all;
+  for (size_t w = 0; w < task.workloads.size(); ++w)
+    for (const auto& [symbol, extent] : task.workloads[w].bindings)
+      for (const int64_t step : {-1, 1}) all.emplace_back(w, symbol, step);
+  rng.shuffle(all);
+  std::vector<task::Bindings> found;
+  std::set<size_t> workloads;
+  for (const auto& [w, symbol, step] : all) {
+    if (workloads.size() == 2 || workloads.contains(w)) continue;
+    task::Bindings bindings = task.workloads[w].bindings;
+    if ((bindings[symbol] += step) < 1 || !fits(bindings)) continue;
+    workloads.insert(w);
+    found.push_back(std::move(bindings));
+  }
+  return found;
+}
+
+bool is_symbol(const task::IntExpr& e) { return e.symbols().contains(e.to_string()); }
+
+/// Moves a symbol of `a` or `b` to where both have one value; whether that was found. As good as linear: a window's steps round.
+bool make_equal(const task::IntExpr& a, const task::IntExpr& b, task::Bindings& bindings, base::Rng& rng) {
+  std::set<std::string> symbols = a.symbols();
+  symbols.merge(b.symbols());
+  if (symbols.empty()) return false;
+  const std::string& symbol = *std::next(symbols.begin(), random_below(rng, std::ssize(symbols)));
+  const auto gap = [&](int64_t extent) -> std::optional<int64_t> {
+    bindings[symbol] = extent;
+    const auto left = a.eval(bindings), right = b.eval(bindings);
+    return left && right ? std::optional(*left - *right) : std::nullopt;
+  };
+  constexpr int64_t kStretch = 64;
+  int64_t extent = bindings[symbol];
+  for (int step = 0; step < 3 && extent > 0; ++step) {
+    const auto here = gap(extent), there = gap(extent + kStretch);
+    if (!here || !there || *here == 0 || *here == *there) break;
+    extent -= static_cast<int64_t>(std::llround(static_cast<double>(*here) * kStretch / static_cast<double>(*there - *here)));
+  }
+  // Of several, any.
+  const int64_t first = extent + random_below(rng, 3) - 1;
+  for (const int64_t one : {first, extent})
+    if (one > 0 && gap(one) == 0) return true;
+  return false;
+}
+
+/// A shape at which two extents of an output are equal that are no symbols both (those are equal often enough): one symbol of a
+/// random shape is moved to where they meet.
+std::optional<task::Bindings> with_equal_outputs(const task::Task& task, const Fits& fits, base::Rng& rng) {
+  constexpr int kTries = 32;
+  std::vector<std::pair<task::IntExpr, task::IntExpr>> pairs;
+  for (const auto& [name, type] : task.outputs)
+    for (size_t a = 0; a < type.dims.size(); ++a)
+      for (size_t b = a + 1; b < type.dims.size(); ++b)
+        if (!(is_symbol(type.dims[a]) && is_symbol(type.dims[b])) && type.dims[a].symbols() != type.dims[b].symbols()) pairs.emplace_back(type.dims[a], type.dims[b]);
+  rng.shuffle(pairs);
+  for (const auto& [a, b] : pairs)
+    for (int attempt = 0; attempt < kTries; ++attempt) {
+      task::Bindings bindings = task.workloads[rng.below(task.workloads.size())].bindings;
+      for (auto& [name, extent] : bindings)
+        if (attempt < kTries / 2 || rng.below(2) == 0) extent = random_extent(rng, int64_t{64} >> attempt % 4, false);
+      if (make_equal(a, b, bindings, rng) && a.eval(bindings).value_or(0) > 2 && fits(bindings)) return bindings;
+    }
+  return std::nullopt;
+}
+
+/// Each symbol one more than whole tiles, or one less, as `less` says, and one of them many tiles long; half of the time outputs' extents
+/// that are no symbols instead of what they come from. Where none of those fits, some are whole tiles, or as a workload has them.
+std::optional<task::Bindings> beside_tiles(const task::Task& task, const std::map<std::string, bool>& less, const std::string& stretched, const Fits& fits,
+                                           base::Rng& rng) {
+  constexpr int kTries = 64, kSizes = 8;
+  for (int attempt = 0; attempt < kTries; ++attempt) {
+    task::Bindings bindings = task.workloads[rng.below(task.workloads.size())].bindings;
+    const bool all = attempt < kTries / 2;
+    const int smaller = attempt % (kTries / 2) * 2 * kSizes / kTries;  // what does not fit at 128 may at 16
+    const auto extent_of = [&](bool is_less, bool is_long) {
+      const int64_t tile = int64_t{128} >> std::min<int64_t>(3, random_below(rng, 2) + random_below(rng, smaller / 2 + 1));
+      const int64_t most = is_long ? std::max(2, 64 >> smaller) : 2;
+      const int64_t tiles = is_long || smaller < kSizes / 2 ? most / 2 + random_below(rng, most / 2 + 1) : random_below(rng, most);
+      return std::pair(tile * tiles, is_less ? tile - 1 : 1);
+    };
+    for (auto& [symbol, extent] : bindings) {
+      const auto [whole, tail] = extent_of(less.at(symbol), symbol == stretched);
+      if (all || rng.below(2) == 0) extent = whole + tail;
+      else if (attempt % 2 == 0) extent = whole;
+    }
+    const bool of_outputs = rng.below(2) == 0;
+    for (const auto& [name, type] : task.outputs)
+      for (const task::IntExpr& e : type.dims)
+        if (of_outputs && !is_symbol(e) && !e.is_constant()) {
+          const auto [whole, tail] = extent_of(less.at(*e.symbols().begin()), false);
+          (void)make_equal(e, task::IntExpr(whole + tail), bindings, rng);
+        }
+    if (fits(bindings)) return bindings;
   }
   return std::nullopt;
 }
@@ -132,6 +250,25 @@ std::optional<task::Bindings> most_telling(std::vector<task::Bindings>& candidat
 }
 
 }  // namespace
+
+std::vector<task::Bindings> edges(const task::Task& task, const Fits& fits, uint64_t seed) {
+  std::vector<task::Bindings> all;
+  if (task.symbols().empty()) return all;
+  base::Rng rng(seed, 0x65646765);
+  std::vector<std::string> symbols = task.symbols();
+  rng.shuffle(symbols);
+  std::map<std::string, bool> less;
+  for (const std::string& symbol : symbols) less[symbol] = rng.below(2) == 0;
+  const auto take = [&](std::optional<task::Bindings> one) {
+    if (one && std::ranges::count(all, *one) == 0) all.push_back(std::move(*one));
+  };
+  take(beside_tiles(task, less, symbols.front(), fits, rng));
+  for (auto& [symbol, is_less] : less) is_less = !is_less;
+  take(beside_tiles(task, less, symbols.back(), fits, rng));
+  for (task::Bindings& one : beside_workloads(task, fits, rng)) take(std::move(one));
+  take(with_equal_outputs(task, fits, rng));
+  return all;
+}
 
 std::vector<task::Bindings> hidden_shapes(const task::Task& task, uint64_t seed, int64_t most_elements, int64_t most_long) {
   std::vector<std::string> symbols = task.symbols();
@@ -173,10 +310,11 @@ std::vector<task::Bindings> hidden_shapes(const task::Task& task, uint64_t seed,
     for (const uint64_t feature : features_of(*one)) shown.insert(feature);
     shapes.push_back(std::move(*one));
   };
+  const auto fits_long = [&](const task::Bindings& bindings) { return is_small(task, bindings, most_long, kMostOperations); };
   size_t kind = rng.below(2);
   for (size_t i = 0; i < 2 * kEach; ++i) {
     const size_t longs = i == 0 ? 0 : i - 1;
-    if (i != 1 && longs < symbols.size()) take(long_in(task, symbols[longs], kind == 1, most_long, rng));
+    if (most_long > 0 && i != 1 && longs < symbols.size()) take(long_in(task, symbols[longs], {.most = most_long, .aligned = kind == 1}, fits_long, rng));
     take(most_telling(candidates[kind], shown));
     kind = 1 - kind;
   }

@@ -29,8 +29,9 @@ std::span<const Family> hidden_families(const task::Task& task) {
   return std::span(kHiddenFamilies).first(task.nan_policy ? std::size(kHiddenFamilies) : kOfEveryTask);
 }
 /// A second of the emulator is a millisecond of a device. There the same extents meet in smaller products, shapes with fewer threads
-/// and less arithmetic come first, and what is long is beyond a few thousand: a kernel that goes from row to row has as many steps.
-constexpr int64_t kMostEmulatedElements = 1 << 15, kMostEmulatedLong = 1 << 13, kFewThreads = 1 << 16, kManyThreads = 1 << 22;
+/// and less arithmetic come first. What is long is so by itself, once along each symbol of a few, as far as a call stays cheap.
+constexpr int64_t kMostEmulatedElements = 1 << 15, kFewThreads = 1 << 16, kManyThreads = 1 << 22;
+constexpr size_t kMostEmulatedLongs = 4;
 constexpr double kFewOperations = 1 << 20, kFewTiledOperations = 1 << 24;
 /// Shapes on other sides of what a plan tells apart.
 constexpr size_t kSidesScreened = 3, kSidesPromoted = 24, kWholePromoted = 2;
@@ -92,7 +93,7 @@ std::vector<task::Bindings> HiddenTrial::admitted(const kernel::Kernel& kernel, 
   const bool emulates = loader_.emulates(kernel);
   const auto [drawn, is_new] = shapes_.try_emplace(emulates);
   if (is_new)
-    drawn->second = emulates ? hidden_shapes(loader_.task(), base::secret_seed(), kMostEmulatedElements, kMostEmulatedLong)
+    drawn->second = emulates ? hidden_shapes(loader_.task(), base::secret_seed(), kMostEmulatedElements, 0)
                              : hidden_shapes(loader_.task(), base::secret_seed());
   const task::Bindings& first = loader_.task().workloads.front().bindings;
   for (task::Bindings bindings : drawn->second) {
@@ -162,6 +163,30 @@ Result<std::unique_ptr<Stage>> HiddenTrial::make_stage(const task::Bindings& bin
   return stage;
 }
 
+std::vector<task::Bindings> HiddenTrial::edges_and_longs(const kernel::Kernel& kernel) const {
+  const task::Task& task = loader_.task();
+  const kernel::Limits limits = loader_.limits_for(kernel);
+  const bool emulates = loader_.emulates(kernel);
+  const task::Bindings& first = task.workloads.front().bindings;
+  const auto fits = [&](const task::Bindings& bindings) {
+    if (!is_small(task, bindings, emulates ? kMostEmulatedElements : kMostHiddenElements, emulates ? kFewOperations : ShapeSearch().most_operations)) return false;
+    if (std::ranges::any_of(kernel.header.specialise, [&](const std::string& symbol) { return bindings.at(symbol) != first.at(symbol); })) return false;
+    const auto applies = kernel::applies(kernel, bindings, limits);
+    if (!applies || !*applies) return false;
+    const auto threads = emulates ? threads_needed(kernel, task, bindings, limits) : 0;
+    return threads && (!emulates || emulated_cost(task, bindings, *threads) <= 1);
+  };
+  std::vector<task::Bindings> all = edges(task, fits, base::secret_seed());
+  if (!emulates) return all;
+  base::Rng rng(base::secret_seed());
+  std::vector<std::string> symbols = task.symbols();
+  rng.shuffle(symbols);
+  symbols.resize(std::min(symbols.size(), kMostEmulatedLongs));
+  for (const std::string& symbol : symbols)
+    if (auto shape = long_in(task, symbol, {.most = kMostEmulatedElements, .alone = true}, fits, rng)) all.push_back(std::move(*shape));
+  return all;
+}
+
 std::vector<task::Bindings> HiddenTrial::other_sides(const kernel::Kernel& kernel, std::span<const task::Bindings> tried, bool thorough) {
   const base::Span span("look for other sides");
   ShapeSearch search;
@@ -172,19 +197,30 @@ std::vector<task::Bindings> HiddenTrial::other_sides(const kernel::Kernel& kerne
   search.whole = thorough ? kWholePromoted : 0;
   if (emulates) search.most_elements = kMostEmulatedElements / 8, search.most_operations = kFewOperations, search.most /= 4, search.least = std::min(search.least, search.most);
   const kernel::Limits limits = loader_.limits_for(kernel);
-  std::vector<task::Bindings> all = untried_sides(kernel, loader_.task(), limits, tried, base::secret_seed(), search);
-  if (!emulates) return all;
+  std::vector<task::Bindings> edges;
+  if (thorough) edges = edges_and_longs(kernel);
+  std::erase_if(edges, [&](const task::Bindings& bindings) { return std::ranges::count(tried, bindings) > 0; });
+  std::vector<task::Bindings> known(tried.begin(), tried.end());
+  known.insert(known.end(), edges.begin(), edges.end());
+  search.most -= std::min(search.most / 2, edges.size());
+  search.least = std::min(search.least, search.most);
+  std::vector<task::Bindings> all = untried_sides(kernel, loader_.task(), limits, known, base::secret_seed(), search);
+  if (!emulates) {
+    all.insert(all.end(), edges.begin(), edges.end());
+    return all;
+  }
   const auto has_more_threads = [&](int64_t most) {
     return [&, most](const task::Bindings& bindings) { return threads_needed(kernel, loader_.task(), bindings, limits).value_or(0) > most; };
   };
   std::erase_if(all, has_more_threads(kFewThreads));
   if (!thorough) return all;
   // What a plan tells apart only beyond that, such as more than 65,535 rows, is worth two large shapes: the first may be just there.
-  std::vector<task::Bindings> known(tried.begin(), tried.end()), far;
   known.insert(known.end(), all.begin(), all.end());
+  std::vector<task::Bindings> far;
   const ShapeSearch one{.most = 1, .most_elements = kMostHiddenElements, .most_operations = kFewOperations};
   for (int i = 0; i < 2; ++i) std::ranges::move(untried_sides(kernel, loader_.task(), limits, known, base::secret_seed(), one), std::back_inserter(far));
   std::erase_if(far, has_more_threads(kManyThreads));
+  all.insert(all.end(), edges.begin(), edges.end());
   all.insert(all.end(), far.begin(), far.end());
   return all;
 }

@@ -149,7 +149,7 @@ class Stage {
 /// Small odd shapes, and aligned ones, that a kernel generic in the task's symbols must get right.
 /// The same list for a given seed; shapes on which the task itself makes no sense are left out, and those with a
 /// tensor of more than `most_elements`, or with more operations than the oracle does in tens of milliseconds. `most_long`: likewise of
-/// shapes of which one extent is as large as fits.
+/// shapes of which one extent is as large as fits; 0 for none of those.
 constexpr int64_t kMostHiddenElements = 1 << 17;
 [[nodiscard]] std::vector<task::Bindings> hidden_shapes(const task::Task& task, uint64_t seed, int64_t most_elements = kMostHiddenElements,
                                                         int64_t most_long = kMostHiddenElements);
