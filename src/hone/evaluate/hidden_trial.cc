@@ -168,16 +168,18 @@ std::vector<task::Bindings> HiddenTrial::edges_and_longs(const kernel::Kernel& k
   const kernel::Limits limits = loader_.limits_for(kernel);
   const bool emulates = loader_.emulates(kernel);
   const task::Bindings& first = task.workloads.front().bindings;
+  int64_t most_elements = emulates ? kMostEmulatedElements / 4 : kMostHiddenElements;
   const auto fits = [&](const task::Bindings& bindings) {
-    if (!is_small(task, bindings, emulates ? kMostEmulatedElements : kMostHiddenElements, emulates ? kFewOperations : ShapeSearch().most_operations)) return false;
+    if (!is_small(task, bindings, most_elements, emulates ? kFewOperations : ShapeSearch().most_operations)) return false;
     if (std::ranges::any_of(kernel.header.specialise, [&](const std::string& symbol) { return bindings.at(symbol) != first.at(symbol); })) return false;
     const auto applies = kernel::applies(kernel, bindings, limits);
     if (!applies || !*applies) return false;
     const auto threads = emulates ? threads_needed(kernel, task, bindings, limits) : 0;
-    return threads && (!emulates || emulated_cost(task, bindings, *threads) <= 1);
+    return threads && *threads <= kFewThreads / 4 && (!emulates || emulated_cost(task, bindings, *threads) <= 1);
   };
   std::vector<task::Bindings> all = edges(task, fits, base::secret_seed());
   if (!emulates) return all;
+  most_elements = kMostEmulatedElements;
   base::Rng rng(base::secret_seed());
   std::vector<std::string> symbols = task.symbols();
   rng.shuffle(symbols);
@@ -202,7 +204,9 @@ std::vector<task::Bindings> HiddenTrial::other_sides(const kernel::Kernel& kerne
   std::erase_if(edges, [&](const task::Bindings& bindings) { return std::ranges::count(tried, bindings) > 0; });
   std::vector<task::Bindings> known(tried.begin(), tried.end());
   known.insert(known.end(), edges.begin(), edges.end());
+  // In their place.
   search.most -= std::min(search.most / 2, edges.size());
+  search.least -= std::min(search.least / 2, edges.size());
   search.least = std::min(search.least, search.most);
   std::vector<task::Bindings> all = untried_sides(kernel, loader_.task(), limits, known, base::secret_seed(), search);
   if (!emulates) {
