@@ -31,7 +31,7 @@ std::span<const Family> hidden_families(const task::Task& task) {
 /// A second of the emulator is a millisecond of a device. There the same extents meet in smaller products, shapes with fewer threads
 /// and less arithmetic come first. What is long is so by itself, once along each symbol of a few, as far as a call stays cheap.
 constexpr int64_t kMostEmulatedElements = 1 << 15, kFewThreads = 1 << 16, kManyThreads = 1 << 22;
-constexpr size_t kMostEmulatedLongs = 4;
+constexpr size_t kMostEmulatedLongs = 2;
 constexpr double kFewOperations = 1 << 20, kFewTiledOperations = 1 << 24;
 /// Shapes on other sides of what a plan tells apart.
 constexpr size_t kSidesScreened = 3, kSidesPromoted = 24, kWholePromoted = 2;

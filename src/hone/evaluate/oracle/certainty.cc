@@ -6,7 +6,6 @@
 
 #include "hone/evaluate/oracle/kernels/kernels.h"
 #include "hone/evaluate/oracle/number.h"
-#include "hone/evaluate/oracle/product_range.h"
 #include "hone/task/graph/prim_info.h"
 
 namespace hone::evaluate {
@@ -98,16 +97,8 @@ void settle_elementwise(const Step& step, int64_t count, const double* x, const 
                         const double* value, double* scale) {
   const Prim op = step.node().prim;
   const task::DType type = step.node().type.dtype;
-  const bool output = is_output(step), divides = op == Prim::kDiv, pole = divides || task::info_of(op).is(PrimInfo::kPoleAtZero);
+  const bool output = is_output(step);
   for (int64_t i = 0; i < count; ++i) {
-    if (std::isfinite(value[i]) && pole && type != task::DType::kF64) {
-      // A divisor that roundings may have made zero: an infinity, or NaN, is as right as the number.
-      const double divisor = divides ? y[i] : x[i], moved = divides ? move_of(y[i], sy, i) : move_of(x[i], sx, i);
-      if (moved > 0 && moved >= std::abs(divisor)) {
-        scale[i] = kRangeLost;
-        continue;
-      }
-    }
     if (std::isfinite(value[i]) && value[i] != 0) continue;
     bool sure = !is_unsure(sx, i) && !is_unsure(sy, i);
     const double dx = move_of(x[i], sx, i), dy = y ? move_of(y[i], sy, i) : 0.0;
