@@ -47,6 +47,12 @@ double number_attr(const task::Node& node, std::string_view key) {
   return static_cast<double>(int_attr(node, key));
 }
 
+const task::Node& laid_out_from(const task::Graph& graph, int id) {
+  const task::Node* node = &graph.node(id);
+  while (node->prim == task::Prim::kBroadcast || node->prim == task::Prim::kReshape || node->prim == task::Prim::kCast) node = &graph.node(node->operands[0]);
+  return *node;
+}
+
 EinsumSpec einsum_spec(const task::Node& node) {
   const std::string& text = node.attr<std::string>("spec");
   const size_t comma = text.find(','), arrow = text.find("->");

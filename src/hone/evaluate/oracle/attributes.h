@@ -17,6 +17,9 @@ namespace hone::evaluate {
 /// double, int64_t or bool.
 [[nodiscard]] double number_attr(const task::Node& node, std::string_view key);
 
+/// The node whose numbers a node holds, however they are laid out or cast: what stands before broadcasts, reshapes and casts.
+[[nodiscard]] const task::Node& laid_out_from(const task::Graph& graph, int id);
+
 /// "bik,bkj->bij" taken apart.
 struct EinsumSpec {
   std::string a, b, result;

@@ -40,10 +40,9 @@ bool is_narrower(DType type) { return task::is_float(type) && type != DType::kF6
 /// take under the type's smallest normal number.
 bool scales_by_power(const Node& node, const task::Graph& graph, int least) {
   return node.prim == Prim::kMul && std::ranges::any_of(node.operands, [&](int k) {
-    const Node* factor = &graph.node(k);
-    while (factor->prim == Prim::kBroadcast || factor->prim == Prim::kReshape || factor->prim == Prim::kCast) factor = &graph.node(factor->operands[0]);
+    const Node& factor = laid_out_from(graph, k);
     int exponent = 0;
-    return factor->prim == Prim::kConstant && std::abs(std::frexp(number_attr(*factor, "value"), &exponent)) == 0.5 && exponent > least;
+    return factor.prim == Prim::kConstant && std::abs(std::frexp(number_attr(factor, "value"), &exponent)) == 0.5 && exponent > least;
   });
 }
 

@@ -121,10 +121,9 @@ class Magnitudes {
 bool may_divide_by_minus_one(const task::ConcreteGraph& graph) {
   return std::ranges::any_of(graph.graph.nodes, [&](const task::Node& node) {
     if ((node.prim != Prim::kFloorDiv && node.prim != Prim::kMod) || !task::is_int(node.type.dtype)) return false;
-    const task::Node* by = &graph.graph.node(node.operands[1]);
-    while (by->prim == Prim::kBroadcast || by->prim == Prim::kReshape || by->prim == Prim::kCast) by = &graph.graph.node(by->operands[0]);
-    if (by->prim == Prim::kConstant) return number_attr(*by, "value") == -1 || number_attr(*by, "value") == 0;
-    return by->prim != Prim::kSymbol;
+    const task::Node& by = laid_out_from(graph.graph, node.operands[1]);
+    if (by.prim == Prim::kConstant) return number_attr(by, "value") == -1 || number_attr(by, "value") == 0;
+    return by.prim != Prim::kSymbol;
   });
 }
 

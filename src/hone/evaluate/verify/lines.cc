@@ -15,10 +15,9 @@ using task::Prim;
 
 /// A number that the task spells out, however it is laid out; NaN for others.
 double constant_of(const task::ConcreteGraph& graph, int id) {
-  const task::Node* node = &graph.graph.node(id);
-  while (node->prim == Prim::kBroadcast || node->prim == Prim::kReshape || node->prim == Prim::kCast) node = &graph.graph.node(node->operands[0]);
-  if (node->prim == Prim::kConstant) return number_attr(*node, "value");
-  if (node->prim == Prim::kSymbol) return static_cast<double>(node->attr<task::IntExpr>("value").eval(graph.bindings).value_or(0));
+  const task::Node& node = laid_out_from(graph.graph, id);
+  if (node.prim == Prim::kConstant) return number_attr(node, "value");
+  if (node.prim == Prim::kSymbol) return static_cast<double>(node.attr<task::IntExpr>("value").eval(graph.bindings).value_or(0));
   return NAN;
 }
 

@@ -74,7 +74,7 @@ inline float cut_sum(float c, const double* products, int count, int bits_behind
     plain += products[i];
   }
   if (bits == 0 || !__builtin_isfinite(plain)) return static_cast<float>(plain);
-  // largest is in [2^e, 2^(e + 1)): a unit is 2^(e - 24), the word of a double with nothing but an exponent.
+  // The largest is in [2^e, 2^(e + 1)): a unit is 2^(e - 24), the word of a double with nothing but an exponent.
   const auto behind = static_cast<uint64_t>(bits_behind), exponent = static_cast<uint64_t>(bits) >> 52;
   const uint64_t of_unit = (exponent - behind) << 52, of_units = (2 * 1023 + behind - exponent) << 52;
   double unit, units;
