@@ -213,6 +213,27 @@ TEST_F(GateByClass, RoundingDecidesAboutPolesOfComputedValues) {
   EXPECT_FALSE(accepts("y = 1.0 / (exp(x) + 1.0)", {{2000, 0}}, {0.1F, 0.5F}));
 }
 
+TEST(Gate, WhatIsDividedByAnOverflowMayBeZero) {
+  // Each exponential is a number of f32, their sum is not: the anchor has 0 where the exact quotient is 1e-18. That is no measure of what others
+  // may have, and 0 is no less right than the quotient.
+  for (const char* const compute : {"y = exp(x) / sum(exp(x))", "y = exp(x) * reciprocal(sum(exp(x)))", "y = x * 1e-10 * rsqrt(sum(exp(x)))"}) {
+    Case c(compute, {"x=f32[5]"});
+    c.set(0, {88.5, 88.6, 88.6, 47, 47});
+    const Reference reference = make_reference(c.graph, c.oracle(), c.task.track, 0, {whole(c.output_shape())}, 1);
+    EXPECT_LE(reference.anchor.max, 0x1p-23) << compute;
+    const Bound bound = bound_of(c.graph, c.task.track, 0, {reference.anchor}, 4);
+    const auto refused = [&](const std::vector<float>& found) { return judge(compare_output(c.graph, 0, reference, found.data(), 1), bound, "y").has_value(); };
+    EXPECT_FALSE(refused({0, 0, 0, 0, 0})) << compute;
+    EXPECT_TRUE(refused({0, 0, 0, 0, 1e-3F})) << compute;
+    EXPECT_TRUE(refused({0, 0, 0, 0, std::nanf("")})) << compute;
+  }
+  // What a root makes of an infinity is one.
+  Case c("y = x / sqrt(sum(x * x))", {"x=f32[2]"});
+  c.set(0, {3e19, 4e19});
+  const Reference reference = make_reference(c.graph, c.oracle(), c.task.track, 0, {whole(c.output_shape())}, 1);
+  EXPECT_EQ(reference.anchor.count, 0);
+}
+
 TEST_F(GateByClass, NothingIsAskedBehindAnOverflowOfARecurrence) {
   // 1e45 is infinite in f32, in which -1e-10 * inf + 1 stays so; the exact -1e35 does too where it is kept in more.
   const std::vector<std::vector<double>> inputs = {{0, 1e20, -1e-10, 1e10, 1}, {1e25, 0, 1, 0, 1}};
