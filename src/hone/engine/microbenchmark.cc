@@ -11,6 +11,7 @@
 #include "hone/agent/answer.h"
 #include "hone/agent/model/message.h"
 #include "hone/base/random.h"
+#include "hone/evaluate/measure/batch.h"
 #include "hone/target/cpu.h"
 #include "hone/target/device/cpu_session.h"
 
@@ -108,7 +109,7 @@ Result<SnippetTimes> time_snippet(target::Toolchain& toolchain, const Snippet& s
     all += ran.wall_ns;
     if (batch == 0) continue;
     contended += ran.contended_ns;
-    each.push_back(static_cast<double>(std::max<int64_t>(ran.wall_ns - empty, 0)) / static_cast<double>(snippet.iterations));
+    each.push_back(evaluate::net_ns(ran.wall_ns, empty) / static_cast<double>(snippet.iterations));
   }
   std::sort(each.begin(), each.end());
   times.batches = static_cast<int>(each.size());
