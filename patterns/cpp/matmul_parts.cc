@@ -59,10 +59,10 @@ void multiply(@parameters@, @scalar@* sums, int64_t parts_at, void* shared, int6
       @element@* to_at = packed_b + (first_at - left_at) * deep_at;
 @pack_b@    }
     if (low_at == begin_at)
-      hone::multiply_stretch<Products, ROWS, COLUMNS, true>(to_sums, WIDE * COLUMNS, packed_a, packed_b, deep_at, rows_at, columns_at,
+      hone::multiply_segment<Products, ROWS, COLUMNS, true>(to_sums, WIDE * COLUMNS, packed_a, packed_b, deep_at, rows_at, columns_at,
                                                             {0, deep_at}, hone::WholeDepth{});
     else
-      hone::multiply_stretch<Products, ROWS, COLUMNS, false>(to_sums, WIDE * COLUMNS, packed_a, packed_b, deep_at, rows_at, columns_at,
+      hone::multiply_segment<Products, ROWS, COLUMNS, false>(to_sums, WIDE * COLUMNS, packed_a, packed_b, deep_at, rows_at, columns_at,
                                                              {0, deep_at}, hone::WholeDepth{});
     low_at += DEPTH;
   } while (low_at < end_at);

@@ -30,14 +30,14 @@ args   = [@args@, "packed", "table"]
 // where the depth is input channel and tap, a position is a place in one of the images, and spread[depth, position] is
 // the element of x that the tap sees from there, or 0 beyond the edge. `spread` is x as many times as there are taps: it
 // is never stored. A block makes a tile of ROWS x COLUMNS of the result as a matmul does, DEPTH of the sum at a time
-// through shared memory, and gathers the stretch of `spread` that it needs straight from x; neighbouring threads take
+// through shared memory, and gathers the segment of `spread` that it needs straight from x; neighbouring threads take
 // neighbouring positions, so that they read x along its rows, and what several taps see comes from the cache.
 //
 // The first launch puts the weights in the order of the depth, row beside row, so that they are read four at a time,
 // and makes the table that says of each depth how far its elements lie from a position's origin: no loop below divides.
 //
 // A transposed convolution of stride s looks, from one position of the result, like a convolution of stride 1 with
-// every s-th tap. So positions are sorted into phases by their remainder; each is a product with a stretch of the depth
+// every s-th tap. So positions are sorted into phases by their remainder; each is a product with a segment of the depth
 // of its own, and no zero is multiplied. An ordinary convolution has one phase.
 //
 // When it pays: where there are several channels on both sides. With one channel in a group it is bound by memory.
@@ -73,7 +73,7 @@ __global__ void __launch_bounds__(ROWS * COLUMNS / 64) convolve(@parameters@, co
 
   // A thread hands over several rows of one column before the next column.
   int64_t known_at = -1, image_at = 0, pixel_at = 0;
-  auto sink_at = [=](int64_t r_at, int64_t c_at, float sum_at) mutable {
+  auto epilogue_at = [=](int64_t r_at, int64_t c_at, float sum_at) mutable {
     if (c_at != known_at) {
       int64_t place_at[@space@];
       image_at = shape_at.place(phase_at, c_at, place_at);
@@ -82,5 +82,5 @@ __global__ void __launch_bounds__(ROWS * COLUMNS / 64) convolve(@parameters@, co
     }
     finish(@names@, image_at, group_at * shape_at.outputs + r_at, pixel_at, sum_at);
   };
-  hone::gpu::simt_product<ROWS, COLUMNS, DEPTH>(left_at, right_at, row_at, column_at, phase_at.depth, memory_at, sink_at);
+  hone::gpu::simt_product<ROWS, COLUMNS, DEPTH>(left_at, right_at, row_at, column_at, phase_at.depth, memory_at, epilogue_at);
 }

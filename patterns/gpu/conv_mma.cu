@@ -29,7 +29,7 @@ args   = [@args@, "packed", "table"]
 //   result[output channel, position] = sum over depth of weights[output channel, depth] * spread[depth, position]
 //
 // the depth being input channel and tap, and spread[depth, position] what the tap sees of x from there, 0 beyond the
-// edge. `spread` is never stored: asynchronous copies gather the stretch of it that a tile needs straight from x into
+// edge. `spread` is never stored: asynchronous copies gather the segment of it that a tile needs straight from x into
 // shared memory, zeros included, some tiles ahead of the units. conv.cu says more, of phases too; hone/gpu/matmul_mma.h
 // says how the accuracy is kept where the units' factors have fewer bits than fp32.
 //
@@ -69,7 +69,7 @@ __global__ void __launch_bounds__(@bound@) convolve(@parameters@, const @packed@
 
   // A thread hands over several rows of one column before the next column.
   int64_t known_at = -1, image_at = 0, pixel_at = 0;
-  auto sink_at = [=](int64_t r_at, int64_t c_at, float sum_at) mutable {
+  auto epilogue_at = [=](int64_t r_at, int64_t c_at, float sum_at) mutable {
     if (c_at != known_at) {
       int64_t place_at[@space@];
       image_at = shape_at.place(phase_at, c_at, place_at);
@@ -79,5 +79,5 @@ __global__ void __launch_bounds__(@bound@) convolve(@parameters@, const @packed@
     finish(@names@, image_at, group_at * shape_at.outputs + r_at, pixel_at, sum_at);
   };
   hone::gpu::mma_product<@math@, ROWS, COLUMNS, DEPTH, WARP_ROWS, WARP_COLUMNS, STAGES>(
-      left_at, right_at, row_at, column_at, phase_at.depth, memory_at, sink_at);
+      left_at, right_at, row_at, column_at, phase_at.depth, memory_at, epilogue_at);
 }

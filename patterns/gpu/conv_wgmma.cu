@@ -12,7 +12,7 @@ workspaces = { packed = "@number@[@weights@, @parts@, 16]" }
 
 [[launch]]
 kernel = "lay_out"
-grid   = ["ceil_div(@weights@ * @bricks@, 256)"]
+grid   = ["ceil_div(@weights@ * @cores@, 256)"]
 block  = ["256"]
 args   = [@args@, "packed"]
 
@@ -52,9 +52,9 @@ __global__ void __launch_bounds__(256) lay_out(@parameters@, @packed@* __restric
 __global__ void __launch_bounds__(256 + 128 * FETCHERS, BLOCKS) convolve(@parameters@, const @packed@* __restrict__ packed_at) {
   extern __shared__ __align__(128) float memory_at[];
 @shape@
-  const auto sink_at = [=](int64_t channel_at, int64_t image_at, int64_t pixel_at, float sum_at) {
+  const auto epilogue_at = [=](int64_t channel_at, int64_t image_at, int64_t pixel_at, float sum_at) {
     finish(@names@, image_at, channel_at, pixel_at, sum_at);
   };
   hone::gpu::run_product<Math, LINES, COLUMNS, TAPS, @step@, @each@, @folded@, STAGES, FETCHERS, BLOCKS, GROUP>(
-      shape_at, blockIdx.x, @x@, reinterpret_cast<const char*>(packed_at), memory_at, sink_at);
+      shape_at, blockIdx.x, @x@, reinterpret_cast<const char*>(packed_at), memory_at, epilogue_at);
 }

@@ -38,8 +38,8 @@ __device__ void multiply(@parameters@) {
   const auto right_at = hone::gpu::factor<V_RIGHT, true>(
       @right@, @right_lines@, [=](int64_t line_at) -> int64_t { return @right_line@; },
       [=](int64_t depth_at) -> int64_t { return @right_depth@; });
-@stretch@  const auto sink_at = [&](int64_t @left_index@, int64_t @right_index@, float sum_at) {
-@sink@  };
-  hone::gpu::direct_product<LEFT, RIGHT, DEPTH, STAGES, BLOCKS, @along_left@>(left_at, right_at, first_left_at, first_right_at, stretch_at, memory_at, sink_at);
+@segment@  const auto epilogue_at = [&](int64_t @left_index@, int64_t @right_index@, float sum_at) {
+@epilogue@  };
+  hone::gpu::direct_product<LEFT, RIGHT, DEPTH, STAGES, BLOCKS, @along_left@>(left_at, right_at, first_left_at, first_right_at, segment_at, memory_at, epilogue_at);
 }
 @kernels@

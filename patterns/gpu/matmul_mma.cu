@@ -38,9 +38,9 @@ __device__ void multiply(@parameters@) {
   const auto right_at = @right@hone::gpu::factor<V_B, @b_along@>(
       @b@, columns_at, [=](int64_t line_at) -> int64_t { return @b_line@; },
       [=](int64_t depth_at) -> int64_t { return @b_depth@; })@right_picks@;
-@stretch@  const auto sink_at = [&](int64_t r_at, int64_t c_at, float sum_at) {
-@sink@  };
+@segment@  const auto epilogue_at = [&](int64_t r_at, int64_t c_at, float sum_at) {
+@epilogue@  };
   hone::gpu::mma_product<@math@, ROWS, COLUMNS, DEPTH, WARP_ROWS, WARP_COLUMNS, STAGES>(
-      left_at, right_at, row_at, column_at, stretch_at, memory_at, sink_at);
+      left_at, right_at, row_at, column_at, segment_at, memory_at, epilogue_at);
 }
 @kernels@

@@ -40,11 +40,11 @@ __device__ inline void multiply(@parameters@, Load load_at, Element element_at) 
   const auto others_at = hone::gpu::factor<V, @other_along@>(
       @other@, @others@, [=](int64_t line_at) -> int64_t { return @other_line@; },
       [=](int64_t depth_at) -> int64_t { return @other_depth@; });
-@stretch@  const auto sink_at = [&](int64_t @line_index@, int64_t @other_index@, float sum_at) {
-@sink@  };
+@segment@  const auto epilogue_at = [&](int64_t @line_index@, int64_t @other_index@, float sum_at) {
+@epilogue@  };
   hone::gpu::patch_product<@stored@, RUN, LINES, FEW, ACROSS, DEEP, STAGES>(
       [&](int64_t line_at, int64_t depth_at) { return load_at(tile_at.batch, line_at, depth_at); },
       [&](const auto& patch_at, int l_at, int d_at) { return element_at(tile_at.batch, patch_at, l_at, d_at); },
-      @lines@, others_at, @scales@, line_at, other_at, stretch_at, memory_at, sink_at);
+      @lines@, others_at, @scales@, line_at, other_at, segment_at, memory_at, epilogue_at);
 }
 @kernels@

@@ -32,10 +32,10 @@ __device__ void multiply(@parameters@) {
   const auto small_at = hone::gpu::factor<W, @small_along@>(
       @small@, others_at, [=](int64_t line_at) -> int64_t { return @small_line@; },
       [=](int64_t depth_at) -> int64_t { return @small_depth@; });
-  const auto sink_at = [&](int64_t l_at, int64_t o_at, float sum_at) {
+  const auto epilogue_at = [&](int64_t l_at, int64_t o_at, float sum_at) {
     finish(@names@, batch_at * @rows@ + @row@, @column@, sum_at);
   };
   hone::gpu::skinny_product<THREADS, LINES, FEW, UNROLL>(
-      large_at, small_at, line_at, other_at, depth_at, memory_at, sink_at);
+      large_at, small_at, line_at, other_at, depth_at, memory_at, epilogue_at);
 }
 @kernels@

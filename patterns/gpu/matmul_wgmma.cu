@@ -37,7 +37,7 @@ args   = [@arguments@, "left", "right"@sums_argument@]
 //   ROWS, COLUMNS  the tile: large reads less, and needs registers
 //   DEPTH          of a tile in shared memory, and of what the units sum before it is added to the rest
 //   STAGES         tiles in shared memory: one is computed on, the others are on their way
-//   LEVELS         2: sums of stretches of the depth are added up apart, which is more accurate where the depth is long
+//   LEVELS         2: sums of segments of the depth are added up apart, which is more accurate where the depth is long
 //   BLOCKS         on a multiprocessor: where the depth is short, one multiplies while another writes
 //   GROUP          tiles down before the next ones across: what blocks that run together share in the cache
 @waves_note@#include "hone/gpu/matmul_wgmma.h"
@@ -72,11 +72,11 @@ __global__ void __launch_bounds__(hone::gpu::group_threads(ROWS), BLOCKS) multip
   const int64_t down_at = (rows_at + ROWS - 1) / ROWS, across_at = (columns_at + COLUMNS - 1) / COLUMNS;
   const hone::gpu::BlockTile tile_at = hone::gpu::block_tile<GROUP>(blockIdx.x, down_at, across_at);
   const int64_t row_at = tile_at.down * ROWS, column_at = tile_at.across * COLUMNS;
-@stretch@  const auto sink_at = [&](int64_t r_at, int64_t c_at, float sum_at) {
-@sink@  };
+@segment@  const auto epilogue_at = [&](int64_t r_at, int64_t c_at, float sum_at) {
+@epilogue@  };
   hone::gpu::group_product<Math, ROWS, COLUMNS, DEPTH, STAGES, LEVELS, BLOCKS>(
       reinterpret_cast<const char*>(left_at) + (@a_in_batch@tile_at.down) * hone::gpu::parts_bytes<Math, ROWS, DEPTH>(ROWS, deep_at),
       reinterpret_cast<const char*>(right_at) + (@b_in_batch@tile_at.across) * hone::gpu::parts_bytes<Math, COLUMNS, DEPTH>(COLUMNS, deep_at),
-      stretch_at, row_at, column_at, rows_at, columns_at, memory_at, sink_at);
+      segment_at, row_at, column_at, rows_at, columns_at, memory_at, epilogue_at);
 }
 @kernels@

@@ -31,22 +31,22 @@ args   = [@args@]
 
 __global__ void __launch_bounds__(THREADS * ROWS) rows(@parameters@) {
   __shared__ hone::gpu::Scratch<THREADS, ROWS> scratch;
-  hone::gpu::Team<THREADS, ROWS> team(scratch);
+  hone::gpu::ThreadGroup<THREADS, ROWS> thread_group(scratch);
   const int thread = static_cast<int>(threadIdx.x);
-  const int64_t asked = int64_t{blockIdx.x} * ROWS + team.row(), last = @rows_cpp@ - 1;
+  const int64_t asked = int64_t{blockIdx.x} * ROWS + thread_group.row(), last = @rows_cpp@ - 1;
   const bool some = asked <= last;
   const int64_t row = some ? asked : last;
-@prologue@  const hone::gpu::Footing footing = @footing_row@;
-  hone::gpu::one_tile<THREADS, VEC, WORDS>(footing, some ? @length_cpp@ : 0, @length_cpp@, thread, [&](const auto tile) {
+@prologue@  const hone::gpu::Alignment alignment = @alignment_row@;
+  hone::gpu::one_tile<THREADS, VEC, WORDS>(alignment, some ? @length_cpp@ : 0, @length_cpp@, thread, [&](const auto tile) {
 @resident@  });
 }
 
 __global__ void __launch_bounds__(THREADS * ROWS) long_rows(@parameters@) {
   __shared__ hone::gpu::Scratch<THREADS, ROWS> scratch;
-  hone::gpu::Team<THREADS, ROWS> team(scratch);
+  hone::gpu::ThreadGroup<THREADS, ROWS> thread_group(scratch);
   const int thread = static_cast<int>(threadIdx.x);
-  const int64_t asked = int64_t{blockIdx.x} * ROWS + team.row(), last = @rows_cpp@ - 1;
+  const int64_t asked = int64_t{blockIdx.x} * ROWS + thread_group.row(), last = @rows_cpp@ - 1;
   const bool some = asked <= last;
   const int64_t row = some ? asked : last, first = some ? 0 : INT64_MAX;
-@long_prologue@  const hone::gpu::Footing footing = @footing@;
+@long_prologue@  const hone::gpu::Alignment alignment = @alignment@;
 @body@}

@@ -24,9 +24,9 @@ args   = [@args@]
 __global__ void __launch_bounds__(THREADS * ROWS) scans(@parameters@) {
   __shared__ hone::gpu::Scratch<THREADS, ROWS> scratch;
   __shared__ hone::gpu::ScanScratch<THREADS, ROWS, UNROLL@slot@> totals;
-  [[maybe_unused]] hone::gpu::Team<THREADS, ROWS> team(scratch);
+  [[maybe_unused]] hone::gpu::ThreadGroup<THREADS, ROWS> thread_group(scratch);
   const int thread = static_cast<int>(threadIdx.x);
-  const int64_t asked = int64_t{blockIdx.x} * ROWS + team.row(), last = @rows_cpp@ - 1;
+  const int64_t asked = int64_t{blockIdx.x} * ROWS + thread_group.row(), last = @rows_cpp@ - 1;
   const bool some = asked <= last;
   const int64_t row = some ? asked : last;
   int turn = 0;

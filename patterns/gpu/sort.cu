@@ -20,7 +20,7 @@ block  = ["THREADS"]
 repeat = "@merges@"
 args   = [@args@, "keys", "places", "i64:STEP", "i64:@merges@"]
 */
-// Sort: a tile of a row, or several short rows, in shared memory; where a row is longer than a tile, sorted stretches are then merged,
+// Sort: a tile of a row, or several short rows, in shared memory; where a row is longer than a tile, sorted segments are then merged,
 // twice as long each time, between two workspaces. Keys and places go together, so that a sort and its argsort are one; of a top k
 // only the first k of a row are written.
 //
@@ -61,7 +61,7 @@ __global__ void __launch_bounds__(THREADS) sort_tiles(@parameters@, @key_storage
   }
 }
 
-/// Stretches of TILE << step are sorted; a thread makes kEach elements of those twice as long.
+/// Segments of TILE << step are sorted; a thread makes kEach elements of those twice as long.
 __global__ void __launch_bounds__(THREADS) merge(@parameters@, @key_storage@* __restrict__ keys, int32_t* __restrict__ places, int64_t step, int64_t steps) {
   const int64_t length = @length_cpp@, lines = @rows_cpp@, blocks = (length + THREADS * kEach - 1) / (THREADS * kEach);
   const int64_t line = blockIdx.x / blocks, all = lines * length;

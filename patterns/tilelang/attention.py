@@ -40,15 +40,15 @@ def attention(@constants@):
 @query@            T.fill(most, -T.infinity("float32"))
             T.clear(weight)
             T.clear(total)
-            for stretch in T.Pipelined(@first_key@ // BN, T.ceildiv(@last_key@, BN), num_stages=STAGES):
+            for segment in T.Pipelined(@first_key@ // BN, T.ceildiv(@last_key@, BN), num_stages=STAGES):
                 for j, d in T.Parallel(BN, HEAD):
-                    at = stretch * BN + j
+                    at = segment * BN + j
 @key@                for j, d in T.Parallel(BN, VALUE_HEAD):
-                    at = stretch * BN + j
+                    at = segment * BN + j
 @value@                T.clear(scores)
 @scores@                for i, j in T.Parallel(BM, BN):
                     line = first + i
-                    at = stretch * BN + j
+                    at = segment * BN + j
                     if (line < @rows_name@) & (at < @keys_name@):
 @score@                    else:
                         scores[i, j] = -T.infinity("float32")

@@ -8,7 +8,7 @@ note     = "@note@"
 kernel = "product"
 args   = [@args@]
 """
-# A matrix product, and what is done to its result element by element. A block computes BM by BN of it, a stretch of BK of the depth at a
+# A matrix product, and what is done to its result element by element. A block computes BM by BN of it, a segment of BK of the depth at a
 # time, copied into shared memory STAGES deep.
 import tilelang.language as T
 @functions@
@@ -21,13 +21,13 @@ def product(@constants@):
             y = T.alloc_shared((BK, BN), "@b_type@")
             total = T.alloc_fragment((BM, BN), "@accumulator@")
             T.clear(total)
-            for stretch in T.Pipelined(T.ceildiv(@depth_name@, BK), num_stages=STAGES):
+            for segment in T.Pipelined(T.ceildiv(@depth_name@, BK), num_stages=STAGES):
                 for i, k in T.Parallel(BM, BK):
                     line = down_blocks * BM + i
-                    depth = stretch * BK + k
+                    depth = segment * BK + k
 @a_load@                for k, j in T.Parallel(BK, BN):
                     column = across_blocks * BN + j
-                    depth = stretch * BK + k
+                    depth = segment * BK + k
 @b_load@@multiply@            for i, j in T.Parallel(BM, BN):
                 line = down_blocks * BM + i
                 column = across_blocks * BN + j

@@ -8,10 +8,10 @@ note     = "@note@"
 kernel = "rows"
 args   = [@args@]
 """
-# Rows and what is reduced along them. A block takes ROWS of them and goes through them in stretches of BLOCK, once a pass; its threads
+# Rows and what is reduced along them. A block takes ROWS of them and goes through them in segments of BLOCK, once a pass; its threads
 # hold a sum each, which are combined at the end of the pass.
 #   ROWS     rows a block
-#   BLOCK    elements of a row at a time, a power of two: one stretch where it covers the row
+#   BLOCK    elements of a row at a time, a power of two: one segment where it covers the row
 #   THREADS  threads that share a tile of both
 import tilelang.language as T
 @functions@

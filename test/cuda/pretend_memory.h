@@ -1,4 +1,4 @@
-// The memory of the pretend card: addresses are those of the process, and every stretch of them knows who may touch
+// The memory of the pretend card: addresses are those of the process, and every segment of them knows who may touch
 // it. One process, one card; callers hold pretend_driver's lock.
 #pragma once
 #include <cstddef>

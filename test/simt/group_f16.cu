@@ -12,7 +12,7 @@ args   = ["a", "b", "c"]
 #include "hone/gpu/prim.h"
 
 __global__ void k(const __half* a, const __half* b, __half* c) {
-  // Bricks of 8 x 8: [depth / 8][line][depth % 8].
+  // Core matrices of 8 x 8: [depth / 8][line][depth % 8].
   __shared__ __align__(128) __half left[64 * 32], right[48 * 32];
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   for (int i = threadIdx.x; i < 64 * 32; i += 128) left[i % 32 / 8 * 512 + i / 32 * 8 + i % 8] = a[blockIdx.x * 2048 + i];

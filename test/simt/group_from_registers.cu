@@ -14,7 +14,7 @@ args   = ["a", "b", "c"]
 __device__ float small(float v) { return floorf(fminf(fmaxf(v, -1000.0f), 1000.0f) + 0.5f); }
 
 __global__ void k(const float* a, const float* b, float* c) {
-  // Bricks of 8 x 4: [depth / 4][line][depth % 4]. Small whole numbers are TF32.
+  // Core matrices of 8 x 4: [depth / 4][line][depth % 4]. Small whole numbers are TF32.
   __shared__ __align__(128) float right[64 * 32];
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   for (int i = threadIdx.x; i < 64 * 32; i += 128) right[i / 64 / 4 * 256 + i % 64 * 4 + i / 64 % 4] = small(b[blockIdx.x * 2048 + i]);

@@ -12,7 +12,7 @@ args   = ["a", "b", "c"]
 #include "hone/gpu/prim.h"
 
 __global__ void k(const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c) {
-  // Lines of 8 elements are bricks as they lie in memory: a step of 16 is one piece.
+  // Lines of 8 elements are core matrices as they lie in memory: a step of 16 is one piece.
   __shared__ __align__(128) __nv_bfloat16 left[2][64 * 16], right[2][64 * 16];
   __shared__ hone::prim::PhaseBarrier full[2], empty[2];
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;

@@ -11,7 +11,7 @@ warps  = "WARPS"
 stages = "STAGES"
 args   = ["b", "a", "c", "y", "=BM", "=BN", "=BK", "=GROUP"]
 """
-# A matrix product, and what is done to its result element by element. A program computes BM by BN of it, a stretch of BK of the depth at
+# A matrix product, and what is done to its result element by element. A program computes BM by BN of it, a segment of BK of the depth at
 # a time: Triton copies the factors into shared memory STAGES deep and multiplies on matrix units. Programs run in groups of GROUP tiles
 # down the columns, so that those at work at one time share what they read.
 import triton

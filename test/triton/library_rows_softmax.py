@@ -12,7 +12,7 @@ stages = "3"
 args   = ["x", "y", "=128", "=ROWS", "=BLOCK", "=HOLD"]
 """
 # Rows and what is reduced along them. A program takes ROWS of them; where these are short enough, they are read once and stay in
-# registers from one pass to the next. Longer ones are gone through in stretches of BLOCK, once a pass, and results are combined at the
+# registers from one pass to the next. Longer ones are gone through in segments of BLOCK, once a pass, and results are combined at the
 # end of each. Whether rows lie along memory or across it is the same text: loads are arranged by where the elements lie.
 #   WHOLE  the power of two that covers a row
 #   ROWS   rows a program

@@ -25,7 +25,7 @@ Role role_of(std::string_view tunable, const kernel::Header& header) {
   if (is("WORDS", "HELD", "HOLD", "ITEMS")) return Role::kHeld;
   if (is("STAGES")) return Role::kStages;
   if (is("THREADS", "ACROSS", "DOWN", "BLOCK")) return Role::kThreads;
-  if (is("BLOCKS", "TEAMS", "RESIDENT", "SPLIT", "PARTS", "CHUNKS")) return Role::kParts;
+  if (is("BLOCKS", "GROUPS", "RESIDENT", "SPLIT", "PARTS", "CHUNKS")) return Role::kParts;
   if (is("TILE", "TILE_M", "TILE_N", "TILE_K", "DEPTH")) return Role::kTile;
   if (is("ROWS", "GROUP", "COLUMNS", "LINES")) return Role::kGrain;
   return Role::kOther;

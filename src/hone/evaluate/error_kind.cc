@@ -95,7 +95,7 @@ std::string shape_of_error(const WrongOutput& o, const std::vector<int64_t>& wro
   if (auto text = one_index(o, wrong)) return *text;
   if (auto text = share(wrong)) return *text;
   if (wrong.size() > 1 && wrong.back() - wrong.front() + 1 == static_cast<int64_t>(wrong.size()))
-    return fmt::format("one stretch, elements {} to {} in memory: one block's share, or what crosses a boundary", wrong.front(), wrong.back());
+    return fmt::format("one segment, elements {} to {} in memory: one block's share, or what crosses a boundary", wrong.front(), wrong.back());
   return "scattered";
 }
 

@@ -38,7 +38,7 @@ TEST(ErrorKind, is_named) {
       {"each is 0.5 times", {3, 8}, [](int64_t, int64_t, double v) { return v / 2; }},
       {"they are NaN", {3, 8}, [](int64_t, int64_t c, double v) { return c == 7 ? std::numeric_limits<double>::quiet_NaN() : v; }},
       {"they are 0", {3, 8}, [](int64_t r, int64_t, double v) { return r == 1 ? 0 : v; }},
-      {"one stretch, elements 6 to 12", {4, 8}, [](int64_t r, int64_t c, double v) { return r * 8 + c >= 6 && r * 8 + c <= 12 ? v + (r + 1) * v * v : v; }},
+      {"one segment, elements 6 to 12", {4, 8}, [](int64_t r, int64_t c, double v) { return r * 8 + c >= 6 && r * 8 + c <= 12 ? v + (r + 1) * v * v : v; }},
       {"no simple relation", {3, 7}, [](int64_t r, int64_t c, double v) { return v + static_cast<double>((r * 5 + c * 3) % 4 + 1); }},
   };
   for (const Case& c : cases) EXPECT_THAT(kind_of_error(spoilt(c.shape, c.spoil)), HasSubstr(c.says));

@@ -167,12 +167,12 @@ bool make_equal(const task::IntExpr& a, const task::IntExpr& b, task::Bindings& 
     const auto left = a.eval(bindings), right = b.eval(bindings);
     return left && right ? std::optional(*left - *right) : std::nullopt;
   };
-  constexpr int64_t kStretch = 64;
+  constexpr int64_t kSegment = 64;
   int64_t extent = bindings[symbol];
   for (int step = 0; step < 3 && extent > 0; ++step) {
-    const auto here = gap(extent), there = gap(extent + kStretch);
+    const auto here = gap(extent), there = gap(extent + kSegment);
     if (!here || !there || *here == 0 || *here == *there) break;
-    extent -= static_cast<int64_t>(std::llround(static_cast<double>(*here) * kStretch / static_cast<double>(*there - *here)));
+    extent -= static_cast<int64_t>(std::llround(static_cast<double>(*here) * kSegment / static_cast<double>(*there - *here)));
   }
   // Of several, any.
   const int64_t first = extent + random_below(rng, 3) - 1;

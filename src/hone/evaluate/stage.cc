@@ -26,7 +26,7 @@
 #include "hone/evaluate/verify/lines.h"
 #include "hone/evaluate/verify/low_half.h"
 #include "hone/evaluate/verify/near_bound.h"
-#include "hone/evaluate/verify/stretches.h"
+#include "hone/evaluate/verify/segments.h"
 #include "hone/evaluate/verify/telling.h"
 #include "hone/evaluate/parallel.h"
 #include "hone/target/cpu.h"
@@ -87,7 +87,7 @@ struct Stage::State {
     std::vector<int> slots;                     ///< that hold it
     std::vector<std::optional<Reference>> sampled, full;   ///< per output
     /// Per input: what the host's copy of `home` holds of it. Of what a card draws, only what somebody reads here.
-    std::vector<std::vector<Stretch>> here;
+    std::vector<std::vector<Segment>> here;
     bool altered = false;                       ///< more than its seed says: draw_near()
   };
 
@@ -162,7 +162,7 @@ struct Stage::State {
     return drawn_on_card(input) && card_draws(task.inputs[input], bounds_of_inputs[input], family);
   }
   /// Draws what is not there yet of the host's copy.
-  void draw_here(Content& content, size_t input, std::vector<Stretch> wanted, int threads) const;
+  void draw_here(Content& content, size_t input, std::vector<Segment> wanted, int threads) const;
   void draw_there(Content& content, size_t input, std::span<const target::Placement* const> places);
   void copy_from_home(const Content& content, size_t input, std::span<const target::Placement* const> places) const;
   /// Draws here what the oracle reads for these boxes of an output, beside what a card covers.
@@ -327,12 +327,12 @@ std::optional<PoisonPattern> Stage::State::looked_for(const Cell& cell, size_t i
   return pattern;
 }
 
-void Stage::State::draw_here(Content& content, size_t input, std::vector<Stretch> wanted, int threads) const {
+void Stage::State::draw_here(Content& content, size_t input, std::vector<Segment> wanted, int threads) const {
   const task::InputSpec& spec = task.inputs[input];
   // A symmetric matrix is mirrored whole.
   if (spec.structure == task::Structure::kSymmetric) wanted = {{0, task::element_count(input_shape(input))}};
-  std::vector<Stretch>& here = content.here[input];
-  const std::vector<Stretch> missing = without(wanted, here);
+  std::vector<Segment>& here = content.here[input];
+  const std::vector<Segment> missing = without(wanted, here);
   if (missing.empty()) return;
   const base::Span span("draw on the host");
   evaluate::draw(spec, input_shape(input), bounds_of_inputs[input], content.family, seed_of(content, input), home_of(content, input), threads,
@@ -344,7 +344,7 @@ void Stage::State::draw_here(Content& content, size_t input, std::vector<Stretch
 void Stage::State::draw_there(Content& content, size_t input, std::span<const target::Placement* const> places) {
   const task::InputSpec& spec = task.inputs[input];
   const int64_t count = task::element_count(input_shape(input)), element = task::size_of(spec.type.dtype);
-  std::vector<Stretch> compared;
+  std::vector<Segment> compared;
   for (int i = 0; i < kBlocksCompared; ++i) {
     const auto first = static_cast<int64_t>(rng.below(static_cast<uint64_t>((count + kDrawBlock - 1) / kDrawBlock))) * kDrawBlock;
     compared.push_back({first, std::min(first + kDrawBlock, count)});
@@ -357,7 +357,7 @@ void Stage::State::draw_there(Content& content, size_t input, std::span<const ta
     const target::Region& home = region(place->region);
     draw_on_card(*drawer, spec, input_shape(input), bounds_of_inputs[input], content.family, seed_of(content, input),
                  home.address() + static_cast<uint64_t>(place->offset));
-    for (const Stretch& s : compared) {
+    for (const Segment& s : compared) {
       found.resize(static_cast<size_t>((s.end - s.begin) * element));
       home.peek(place->offset + s.begin * element, found.data(), static_cast<int64_t>(found.size()));
       HONE_CHECK(std::memcmp(found.data(), host + s.begin * element, found.size()) == 0,
@@ -386,7 +386,7 @@ void Stage::State::draw_for_oracle(Content& content, size_t output, std::span<co
   for (size_t i = 0; i < count; ++i)
     if (drawn_on_card(i)) partly.push_back(i);
   if (partly.empty()) return;
-  std::vector<std::vector<Stretch>> read(count);
+  std::vector<std::vector<Segment>> read(count);
   if (whole_output)
     for (size_t i = 0; i < count; ++i) read[i] = {{0, task::element_count(input_shape(i))}};
   else
@@ -737,7 +737,7 @@ void Stage::draw_near(int number, int like, int64_t changes, uint64_t seed) {
     const bool symmetric = spec.structure == task::Structure::kSymmetric;
     const int64_t columns = shape.empty() ? 1 : shape.back();
     const int64_t together = spec.domain == task::Domain::kSimplex ? columns : 1;
-    std::vector<Stretch> places;
+    std::vector<Segment> places;
     for (int64_t c = 0; c < changes; ++c) {
       const auto first = static_cast<int64_t>(rng.below(static_cast<uint64_t>(count / together))) * together;
       places.push_back({first, first + together});
@@ -748,7 +748,7 @@ void Stage::draw_near(int number, int like, int64_t changes, uint64_t seed) {
     s.draw_here(content, i, {{0, count}}, s.options.threads);
     std::vector<std::byte> other(static_cast<size_t>(count * element));
     evaluate::draw(spec, shape, s.bounds_of_inputs[i], content.family, seed + i, other.data(), s.options.threads, symmetric ? nullptr : &places);
-    for (const Stretch& place : places) {
+    for (const Segment& place : places) {
       const int64_t at = place.begin * element, bytes = (place.end - place.begin) * element;
       std::memcpy(s.home_of(content, i) + at, other.data() + at, static_cast<size_t>(bytes));
       const target::Placement& home = s.inputs[static_cast<size_t>(content.home)][i];

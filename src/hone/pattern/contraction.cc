@@ -18,7 +18,7 @@ using task::Prim;
 
 tl::unexpected<Error> no_contraction(const char* why) { return fail(ErrorCode::kUnavailable, why); }
 
-/// A stretch of a dimension that is walked with one stride: a dimension is one, or several where axes were merged that lie apart.
+/// A segment of a dimension that is walked with one stride: a dimension is one, or several where axes were merged that lie apart.
 struct AxisPart {
   IntExpr extent, stride;
   IntExpr pick = 0;   ///< likewise in the index that picks, if there is one
@@ -421,7 +421,7 @@ Result<std::unique_ptr<Contraction>> contraction_of(const task::Task& task, int 
   axes.insert(axes.end(), program.inner_axes.begin(), program.inner_axes.end());
   const auto& product = program.nest.of_node[0];
   if (axes != product || program.inner_axes.size() != 1) return no_contraction("the result's element-wise part runs over other axes");
-  if (!is_one(found->column.extent) && !(program.extent(program.inner_axes.back()) == found->column.extent)) return no_contraction("the columns of the result are not one stretch");
+  if (!is_one(found->column.extent) && !(program.extent(program.inner_axes.back()) == found->column.extent)) return no_contraction("the columns of the result are not one segment");
   for (const int output : program.nest.graph->outputs)
     if (program.nest.of_node[static_cast<size_t>(output)] != product) return no_contraction("an output is not laid out as the product is");
   return found;

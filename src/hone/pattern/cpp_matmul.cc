@@ -30,7 +30,7 @@ class MatmulWriter {
  public:
   MatmulWriter(const task::Task& task, const Contraction& found)
       : task_(task), found_(found), products_(products_for(found)), a_(task, found, products_, true), b_(task, found, products_, false),
-        triangles_(products_.group == 1 && a_.in_stretches() ? triangles_of(task, found) : ProductTriangles{}) {}
+        triangles_(products_.group == 1 && a_.in_segments() ? triangles_of(task, found) : ProductTriangles{}) {}
 
   [[nodiscard]] bool triangular() const { return triangles_.a || triangles_.b || triangles_.result; }
 
@@ -64,7 +64,7 @@ class MatmulWriter {
     slots["pack_a"] = a_.text("      ");
     slots["pack_b"] = b_.text("      ");
     const std::string rows = found_.row.extent.to_string(), columns = found_.column.extent.to_string(), depth = found_.depth.extent.to_string();
-    // As many as PARTS a thread asks for, and so many that none sums more than 32 stretches.
+    // As many as PARTS a thread asks for, and so many that none sums more than 32 segments.
     slots["parts"] = fmt::format("min(ceil_div({0}, DEPTH), max(ceil_div(PARTS * THREADS, ceil_div({1}, TALL * ROWS) * ceil_div({2}, WIDE * COLUMNS) * ({3})), "
                                  "ceil_div({0}, 32 * DEPTH)))", depth, rows, columns, found_.batch.extent.to_string());
     slots["packed_bytes"] = std::to_string(products_.sum_bytes / products_.group);
@@ -72,7 +72,7 @@ class MatmulWriter {
     return offer("patterns/cpp/matmul_parts.cc", slots, "split the depth");
   }
 
-  [[nodiscard]] bool can_be_parts() const { return a_.in_stretches() && !triangular(); }
+  [[nodiscard]] bool can_be_parts() const { return a_.in_segments() && !triangular(); }
 
  private:
   [[nodiscard]] Slots common(const CppWriter& writer) const {
@@ -110,8 +110,8 @@ class MatmulWriter {
     return {std::move(kernel), "matmul", action};
   }
 
-  /// Blocks of the launch that packs a factor: panels, or where these lie across memory stretches of depth.
-  static bool by_depth(const CppPacker& packer) { return packer.side_by_side() && packer.in_stretches(); }
+  /// Blocks of the launch that packs a factor: panels, or where these lie across memory segments of depth.
+  static bool by_depth(const CppPacker& packer) { return packer.side_by_side() && packer.in_segments(); }
   [[nodiscard]] std::string pack_grid(const CppPacker& packer, const IntExpr& lines, const char* count) const {
     return by_depth(packer) ? fmt::format("ceil_div({}, {})", found_.depth.extent.to_string(), kPackedLines) : fmt::format("ceil_div({}, {})", lines.to_string(), count);
   }
@@ -119,33 +119,33 @@ class MatmulWriter {
   [[nodiscard]] std::string pack_text(const CppPacker& packer, const IntExpr& lines, const char* to, const char* count,
                                       const std::optional<task::Triangle>& triangle) const {
     const std::string all = extent_text(lines), depth = extent_text(found_.depth.extent);
-    const bool stretches = by_depth(packer);
+    const bool segments = by_depth(packer);
     std::string out, indent = "  ";
-    if (stretches) {
+    if (segments) {
       out += fmt::format("  for (int64_t first_at = 0; first_at < {0}; first_at += {1}) {{\n", all, count);
       indent = "    ";
     } else {
       out += fmt::format("  const int64_t first_at = block_at * {};\n", count);
     }
     out += fmt::format("{}const int64_t count_at = hone::min<int64_t>({}, {} - first_at);\n", indent, count, all);
-    out += stretches ? fmt::format("{0}{2}int64_t low_at = block_at * {3}, end_at = hone::min<int64_t>(low_at + {3}, {1});\n", indent, depth, triangle ? "" : "const ", kPackedLines)
+    out += segments ? fmt::format("{0}{2}int64_t low_at = block_at * {3}, end_at = hone::min<int64_t>(low_at + {3}, {1});\n", indent, depth, triangle ? "" : "const ", kPackedLines)
                      : fmt::format("{0}[[maybe_unused]] {2}int64_t low_at = 0, end_at = {1};\n", indent, depth, triangle ? "" : "const ");
     if (triangle) {
       out += triangle->upper ? fmt::format("{}low_at = hone::max(low_at, {});\n", indent, moved_by("first_at", triangle->offset))
                              : fmt::format("{}end_at = hone::min(end_at, {});\n", indent, moved_by(fmt::format("first_at + {}", count), triangle->offset));
-      out += fmt::format("{}if (low_at >= end_at) {};\n", indent, stretches ? "continue" : "return");
+      out += fmt::format("{}if (low_at >= end_at) {};\n", indent, segments ? "continue" : "return");
     }
     out += fmt::format("{}[[maybe_unused]] const int64_t many_at = end_at - low_at;\n", indent);
     out += fmt::format("{}{}* to_at = {} + (batch_at * hone::align({}, {}) + first_at) * hone::align({}, {}) + low_at * {};\n", indent,
                        products_.element, to, all, count, depth, products_.group, count);
     out += packer.text(indent);
-    return out + (stretches ? "  }\n" : "");
+    return out + (segments ? "  }\n" : "");
   }
 
   /// The depth that a register tile needs, where triangles leave something out.
   [[nodiscard]] std::string clip() const {
     if (!triangular()) return {};
-    std::string text = "  const auto clip_at = [&](int64_t row_at, int64_t column_at, hone::Stretch now_at) HONE_BODY {\n"
+    std::string text = "  const auto clip_at = [&](int64_t row_at, int64_t column_at, hone::Segment now_at) HONE_BODY {\n"
                        "    row_at += first_at, column_at += start;\n";
     const auto factor = [&](const std::optional<task::Triangle>& t, const char* line, const char* lines, const char* name) {
       if (!t) return;

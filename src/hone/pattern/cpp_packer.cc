@@ -47,8 +47,8 @@ std::string CppPacker::text(const std::string& outside) const {
   }
   const char* count = left_ ? "ROWS" : "COLUMNS";
   const IntExpr& stride = factor_.stride(depth.back());
-  const std::string step = in_brackets(stride), length = in_stretches() ? "many_at" : in_brackets(extent(depth.back()));
-  if (in_stretches()) outer = added(times("low_at", stride));
+  const std::string step = in_brackets(stride), length = in_segments() ? "many_at" : in_brackets(extent(depth.back()));
+  if (in_segments()) outer = added(times("low_at", stride));
   const std::string panel = fmt::format("{}, {}, {}", products_.type, count, left_);
   if (side_by_side()) {
     out += fmt::format("{}hone::pack_lines<{}>(to_at, from_at + first_at{}, count_at, {}, {});\n", indent, panel, outer, length, step);

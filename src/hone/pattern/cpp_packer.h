@@ -27,10 +27,10 @@ class CppPacker {
 
   /// Neighbours across a panel are neighbours in memory, and those in depth are not.
   [[nodiscard]] bool side_by_side() const;
-  /// Depth can be packed a stretch at a time.
-  [[nodiscard]] bool in_stretches() const { return all_.depth.letters.size() == 1; }
+  /// Depth can be packed a segment at a time.
+  [[nodiscard]] bool in_segments() const { return all_.depth.letters.size() == 1; }
   /// Statements that pack count_at lines from line first_at on to to_at, of batch batch_at: all of the depth, or where
-  /// in_stretches() many_at of it from low_at on.
+  /// in_segments() many_at of it from low_at on.
   [[nodiscard]] std::string text(const std::string& indent) const;
 
  private:

@@ -87,7 +87,7 @@ Result<kernel::Kernel> map(const Program& program, Way way) {
 /// results, which every block of the next launch combines for itself.
 Result<kernel::Kernel> split(const Program& program, Way way) {
   if (program.inner_axes.size() != 1)
-    return fail(ErrorCode::kUnavailable, "the reduced axes are not one stretch of memory");
+    return fail(ErrorCode::kUnavailable, "the reduced axes are not one segment of memory");
   std::string partials, partial_args, functions, launches;
   std::vector<int> reductions;
   for (const Pass& pass : program.passes)

@@ -227,8 +227,8 @@ std::string CppWriter::row_prologue(const std::string& from, const std::string& 
 
 IntExpr CppWriter::keep_bytes() const {
   const int size = way_ == Way::kVector64 ? 8 : 4;
-  const IntExpr stretch = IntExpr::ceil_div(program_.row_length() * IntExpr(size), 64) * IntExpr(64);
-  return stretch * IntExpr(static_cast<int64_t>(kept_.size()));
+  const IntExpr segment = IntExpr::ceil_div(program_.row_length() * IntExpr(size), 64) * IntExpr(64);
+  return segment * IntExpr(static_cast<int64_t>(kept_.size()));
 }
 
 std::string CppWriter::keep_prologue(const std::string& indent, const std::string& slot) const {

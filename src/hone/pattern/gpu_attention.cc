@@ -30,7 +30,7 @@ int64_t largest(const task::Task& task, const IntExpr& extent) {
 }
 
 /// How blocks share the work: tiles of queries by groups of four warps (Hopper), fed by the copy engine or by themselves, or by warps; or
-/// stretches of the keys as well.
+/// segments of the keys as well.
 enum class Form { kTensor, kGroups, kTiles, kSplit };
 
 /// As hone/gpu/attention_wgmma.h has it.
@@ -108,13 +108,13 @@ class AttentionWriter {
       slots["legend"] = fmt::format("//   ROW_WARPS  warps that share a tile of queries, 16 rows each\n"
                                     "//   KEY_WARPS  warps that share a tile of keys\n"
                                     "//   STAGES     tiles of keys and values in shared memory: one is computed on, the others are on their way\n{}",
-                                    split ? "//   WAVES      times as many blocks as multiprocessors: so many stretches of keys a tile of queries gets\n" : "");
+                                    split ? "//   WAVES      times as many blocks as multiprocessors: so many segments of keys a tile of queries gets\n" : "");
     }
     slots["keys"] = split ? "64, 128" : tensor ? (wide ? "64" : "128, 64") : groups ? (wide ? "64, 32" : "128, 64") : wide ? "32, 16" : "64, 32, 128";
     slots["parts"] = all_.rounds_weights ? "1, 2" : "2, 1";
     slots["shared"] = shared(form);
     slots["spare"] = tensor ? " + 2048" : "";   // barriers
-    slots["bodies"] = split ? kStretches : tensor ? "" : fmt::format(kTiles, groups ? 1024 : 16);
+    slots["bodies"] = split ? kSegments : tensor ? "" : fmt::format(kTiles, groups ? 1024 : 16);
     slots["tensors"] = tensor ? tensors() : "";
     slots["workspaces"] = tensor ? fmt::format("workspaces = {{ maps = \"i8[{}, 512]\" }}\n", blocks()) : split ? fmt::format("workspaces = {{ parts = \"f32[{} * ({}), {}, VALUE_HEAD + 2]\" }}\n", text(all_.scores->batch.extent),
                                               all_.scores->row.extent.to_string(), chunks()) : "";
@@ -192,9 +192,9 @@ __device__ void attend_tile(const Graph<V>& graph) {{
 }}
 )";
 
-  static constexpr const char* kStretches = R"(/// A stretch of the keys of a tile of queries to a block.
+  static constexpr const char* kSegments = R"(/// A segment of the keys of a tile of queries to a block.
 template <int V>
-__device__ void attend_stretch(const Graph<V>& graph, float* parts, int64_t chunks) {
+__device__ void attend_segment(const Graph<V>& graph, float* parts, int64_t chunks) {
   extern __shared__ __align__(16) unsigned char memory_at[];
   hone::gpu::attend_part<Tile<V>>(graph, blockIdx.x, parts, chunks, memory_at);
 }
@@ -229,7 +229,7 @@ __device__ void bring_together(const Graph<1>& graph, const float* parts, int64_
   /// Blocks that live as long as the launch.
   [[nodiscard]] std::string blocks() const { return fmt::format("min(SMS, {} * {})", text(all_.scores->batch.extent), tiles(Form::kTensor)); }
   static std::string threads(Form form) { return form == Form::kTensor ? "384" : form == Form::kGroups ? "128 * GROUPS" : "32 * ROW_WARPS * KEY_WARPS"; }
-  /// Stretches of keys that a tile of queries is given: as many as fill the device, none shorter than four tiles.
+  /// Segments of keys that a tile of queries is given: as many as fill the device, none shorter than four tiles.
   [[nodiscard]] std::string chunks() const {
     return fmt::format("max(1, min(ceil_div({}, 4 * KEYS), ceil_div(WAVES * SMS, {} * {})))", all_.scores->column.extent.to_string(), text(all_.scores->batch.extent), tiles(Form::kSplit));
   }
@@ -330,10 +330,10 @@ __device__ void bring_together(const Graph<1>& graph, const float* parts, int64_
     std::string all;
     for (const Entry& entry : both())
       all += fmt::format("\n__global__ void __launch_bounds__({}) {}({}{}) {{\n  {}<{}>(Graph<{}>{{{}}}{});\n}}\n", threads(form), entry.name, parameters,
-                         split ? ", float* __restrict__ parts, int64_t chunks" : "", split ? "attend_stretch" : "attend_tile", entry.vector, entry.vector, names(),
+                         split ? ", float* __restrict__ parts, int64_t chunks" : "", split ? "attend_segment" : "attend_tile", entry.vector, entry.vector, names(),
                          split ? ", parts, chunks" : "");
     if (split)
-      all += fmt::format("\n/// A row's stretches of keys in one: a block each.\n__global__ void __launch_bounds__(128) bring_together({}, float* __restrict__ parts, int64_t chunks) {{\n"
+      all += fmt::format("\n/// A row's segments of keys in one: a block each.\n__global__ void __launch_bounds__(128) bring_together({}, float* __restrict__ parts, int64_t chunks) {{\n"
                          "  const Graph<1> graph{{{}}};\n  bring_together(graph, parts, chunks);\n}}\n", parameters, names());
     return all;
   }

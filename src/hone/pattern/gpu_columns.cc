@@ -26,8 +26,8 @@ IntExpr depth_of(const Program& program) {
 
 Result<kernel::Kernel> columns(const Program& program, kernel::Language language) {
   if (!program.row_outputs.empty()) return fail(ErrorCode::kUnavailable, "an output has no column");
-  const Stretch stretch{{}, {program.inner_axes.back()}};
-  GpuWriter held(program, stretch, true), loops(program, stretch);
+  const Segment segment{{}, {program.inner_axes.back()}};
+  GpuWriter held(program, segment, true), loops(program, segment);
   if (std::string why = held.obstacle(); !why.empty()) return fail(ErrorCode::kUnavailable, why);
   const IntExpr& width = program.extent(program.inner_axes.back());
   const IntExpr depth = depth_of(program);
@@ -73,8 +73,8 @@ Result<kernel::Kernel> split_columns(const Program& program, kernel::Language la
   if (!program.row_outputs.empty()) return fail(ErrorCode::kUnavailable, "an output has no column");
   if (program.passes.size() != 1 || !program.passes[0].stores.empty()) return fail(ErrorCode::kUnavailable,
       "more than one pass over the columns");
-  const Stretch stretch{{}, {program.inner_axes.back()}};
-  GpuWriter writer(program, stretch), finish(program, stretch);
+  const Segment segment{{}, {program.inner_axes.back()}};
+  GpuWriter writer(program, segment), finish(program, segment);
   if (std::string why = writer.obstacle(); !why.empty()) return fail(ErrorCode::kUnavailable, why);
   const Round round = rounds_of(program, false).front();
   const IntExpr& width = program.extent(program.inner_axes.back());

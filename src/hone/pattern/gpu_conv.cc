@@ -183,9 +183,9 @@ std::vector<Offer> gpu_conv_offers(const task::Task& given, kernel::Language lan
   const auto groups = group_method_for(track, (*found)->x_dtype, (*found)->w_dtype);
   if (groups && language == kernel::Language::kCuda && !writer.is_depthwise()) {
     const bool halves = task::size_of((*found)->x_dtype) == 2;
-    if (halves && writer.has_strands()) offers.push_back(writer.strands(*groups));
+    if (halves && writer.has_slices()) offers.push_back(writer.slices(*groups));
     if (writer.has_runs()) offers.push_back(writer.runs(*groups));
-    if (!halves && groups->parts == 1 && writer.has_strands()) offers.push_back(writer.strands(*groups));
+    if (!halves && groups->parts == 1 && writer.has_slices()) offers.push_back(writer.slices(*groups));
   }
   for (const GpuMethod& method : methods_for(track, (*found)->x_dtype, (*found)->w_dtype, language))
     offers.push_back(*method.math ? writer.units(method) : writer.simt());

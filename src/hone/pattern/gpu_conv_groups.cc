@@ -74,7 +74,7 @@ Offer GpuConvWriter::runs(const GroupMethod& method) const {
   const Along of = along();
   const int64_t outputs = largest(all_.outputs);
   slots["parts"] = std::to_string(method.parts), slots["bytes"] = std::to_string(16 * method.bytes());
-  slots["bricks"] = std::to_string(task::size_of(method.number));  // of 16 bytes: its 16 channels
+  slots["cores"] = std::to_string(task::size_of(method.number));  // of 16 bytes: its 16 channels
   // Short sums: what begins and what ends them takes longer than they do.
   constexpr int64_t kFewStages = 4;
   const int64_t most = of.each != 0 ? of.each : (all_.window.back().constant() + of.classes - 1) / of.classes;
@@ -100,13 +100,13 @@ Offer GpuConvWriter::runs(const GroupMethod& method) const {
   return offer("patterns/gpu/conv_wgmma.cu", slots, action);
 }
 
-bool GpuConvWriter::has_strands() const {
+bool GpuConvWriter::has_slices() const {
   const int64_t depths = largest(this->depths());
   return depths * 4 >= aligned(depths, 16) && all_.window.back().is_constant();
 }
 
-Offer GpuConvWriter::strands(const GroupMethod& method) const {
-  const std::string action = fmt::format("implicit matmul of strands of channels, {}", method.action);
+Offer GpuConvWriter::slices(const GroupMethod& method) const {
+  const std::string action = fmt::format("implicit matmul of slices of channels, {}", method.action);
   Slots slots = common(action);
   add_group(slots, method);
   slots["space"] = std::to_string(all_.space());
@@ -115,7 +115,7 @@ Offer GpuConvWriter::strands(const GroupMethod& method) const {
   if (all_.transposed && of.each == 0) of.served = 1, slots["taps"] = "1, 2, 3, 4";
   const int64_t size = static_cast<int64_t>(task::size_of(method.number)), beside = 16 / size;
 
-  // As hone::gpu::Strands has it: pitches, the zeros before the first position and what is read behind the last one.
+  // As hone::gpu::Channel slices has it: pitches, the zeros before the first position and what is read behind the last one.
   IntExpr step = 1, ends = 0, classes = 1, last_classes = 1;
   for (size_t s = all_.space(); s-- > 0;) {
     const bool folded = folds() && s + 1 < all_.space();
@@ -132,9 +132,9 @@ Offer GpuConvWriter::strands(const GroupMethod& method) const {
   }
   const IntExpr positions = step * all_.images;
   const std::string stages = fmt::format("ceil_div({}, DEPTHS)", depths().to_string()), held = fmt::format("align((TAPS - 1) * {}, 8)", of.step);
-  slots["strands"] = fmt::format("{}{}{}", gpu::factor(all_.groups), gpu::factor(classes), stages);
+  slots["slices"] = fmt::format("{}{}{}", gpu::factor(all_.groups), gpu::factor(classes), stages);
   slots["last_classes"] = wrapped(last_classes.to_string());
-  slots["strand_lines"] = fmt::format("align({}, LINES) + {} + {}", positions.to_string(), ends.to_string(), held);
+  slots["slice_lines"] = fmt::format("align({}, LINES) + {} + {}", positions.to_string(), ends.to_string(), held);
   slots["weights"] = fmt::format("{}{}{} * align({}, COLUMNS)", gpu::factor(all_.groups), gpu::factor(folds() ? all_.window.back() : window_), stages,
                                  all_.outputs.to_string());
   slots["beside"] = std::to_string(beside);
@@ -169,7 +169,7 @@ Offer GpuConvWriter::strands(const GroupMethod& method) const {
   const int64_t stage = size * deep * (lines + aligned((of.served - 1) * of.step, 8) + of.served * columns);
   const int64_t handed = one_phase ? (lines + 8) * 4 * (columns % 32 == 0 ? 32 : columns % 16 == 0 ? 16 : 8) : 0;
   slots["stages"] = gpu::choices(std::clamp<int64_t>((kShared / blocks - 2048 - handed) / stage, 2, 8), {4, 3, 2, 6, 8});
-  return offer("patterns/gpu/conv_strands.cu", slots, action);
+  return offer("patterns/gpu/conv_channel_slices.cu", slots, action);
 }
 
 }  // namespace hone::pattern

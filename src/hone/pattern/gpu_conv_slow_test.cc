@@ -75,29 +75,29 @@ std::vector<Case> cases() {
   };
 }
 
-/// Numbers of 16 bits, in strands: classes of taps, folded channels, groups, odd channels and widths, one tap, lines, space, phases.
-std::vector<Case> of_strands() {
+/// Numbers of 16 bits, in channel slices: classes of taps, folded channels, groups, odd channels and widths, one tap, lines, space, phases.
+std::vector<Case> of_slices() {
   return {
-      {"strands_of_two_classes", "y = relu(conv2d(x, w, b, stride=2, padding=1)) + r",
+      {"slices_of_two_classes", "y = relu(conv2d(x, w, b, stride=2, padding=1)) + r",
        {"x=f16[N,C,H,W]", "w=f16[O,C,3,3]", "b=f16[O]", "r=f16[N,O,(H-1)//2+1,(W-1)//2+1]"}, {"N=2,C=20,O=40,H=11,W=17", "N=3,C=80,O=33,H=5,W=8"}, 4},
-      {"strands_of_few_channels", "y = conv2d(x, w, b, stride=2, padding=3)", {"x=f16[N,C,H,W]", "w=f16[O,C,7,7]", "b=f16[O]"},
+      {"slices_of_few_channels", "y = conv2d(x, w, b, stride=2, padding=3)", {"x=f16[N,C,H,W]", "w=f16[O,C,7,7]", "b=f16[O]"},
        {"N=2,C=3,O=33,H=23,W=45", "N=1,C=2,O=5,H=19,W=17"}, 3},
-      {"strands_of_groups", "y = conv2d(x, w, padding=2, dilation=2, groups=G)", {"x=bf16[N,G*C,H,W]", "w=bf16[G*P,C,3,3]"},
+      {"slices_of_groups", "y = conv2d(x, w, padding=2, dilation=2, groups=G)", {"x=bf16[N,G*C,H,W]", "w=bf16[G*P,C,3,3]"},
        {"N=2,G=3,C=8,P=12,H=7,W=20", "N=1,G=2,C=17,P=24,H=9,W=5"}, 3},
-      {"strands_strided_otherwise", "y = conv2d(x, w, stride=(3, 2), padding=(4, 1), dilation=(2, 4))", {"x=bf16[N,C,H,W]", "w=bf16[O,C,5,5]"},
+      {"slices_strided_otherwise", "y = conv2d(x, w, stride=(3, 2), padding=(4, 1), dilation=(2, 4))", {"x=bf16[N,C,H,W]", "w=bf16[O,C,5,5]"},
        {"N=2,C=100,O=17,H=19,W=23", "N=1,C=24,O=64,H=14,W=36"}, 4},
-      {"strands_of_one_tap", "y = conv2d(x, w, stride=2) * s", {"x=f16[N,C,H,W]", "w=f16[O,C,1,1]", "s=f16[O,1,1]"},
+      {"slices_of_one_tap", "y = conv2d(x, w, stride=2) * s", {"x=f16[N,C,H,W]", "w=f16[O,C,1,1]", "s=f16[O,1,1]"},
        {"N=2,C=40,O=72,H=9,W=15", "N=1,C=64,O=16,H=8,W=8"}, 4},
-      {"strands_along_a_line", "y = silu(conv1d(x, w, b, padding=6, dilation=3))", {"x=bf16[N,C,L]", "w=bf16[O,C,5]", "b=bf16[O]"},
+      {"slices_along_a_line", "y = silu(conv1d(x, w, b, padding=6, dilation=3))", {"x=bf16[N,C,L]", "w=bf16[O,C,5]", "b=bf16[O]"},
        {"N=3,C=12,O=20,L=301", "N=2,C=33,O=130,L=260"}, 4},
-      {"strands_in_space", "y = conv3d(x, w, stride=(1, 2, 1), padding=(1, 0, 2))", {"x=f16[N,C,D,H,W]", "w=f16[O,C,3,2,3]"}, {"N=1,C=16,O=9,D=3,H=6,W=7"}, 4},
-      {"strands_transposed", "y = conv_transpose2d(x, w, b, stride=(2, 3), padding=(1, 2), output_padding=1, dilation=(2, 1), groups=G)",
+      {"slices_in_space", "y = conv3d(x, w, stride=(1, 2, 1), padding=(1, 0, 2))", {"x=f16[N,C,D,H,W]", "w=f16[O,C,3,2,3]"}, {"N=1,C=16,O=9,D=3,H=6,W=7"}, 4},
+      {"slices_transposed", "y = conv_transpose2d(x, w, b, stride=(2, 3), padding=(1, 2), output_padding=1, dilation=(2, 1), groups=G)",
        {"x=bf16[N,G*C,H,W]", "w=bf16[G*C,P,3,5]", "b=bf16[G*P]"}, {"N=2,G=2,C=13,P=5,H=5,W=17"}, 4},
-      {"strands_transposed_with_positions_of_no_tap", "y = conv_transpose1d(x, w, stride=5, padding=1, dilation=2)", {"x=f16[N,C,L]", "w=f16[C,O,2]"},
+      {"slices_transposed_with_positions_of_no_tap", "y = conv_transpose1d(x, w, stride=5, padding=1, dilation=2)", {"x=f16[N,C,L]", "w=f16[C,O,2]"},
        {"N=2,C=16,O=17,L=23"}, 4},
-      {"strands_transposed_with_phases_of_no_tap", "y = conv_transpose1d(x, w, stride=2, padding=1, dilation=2)", {"x=bf16[N,C,L]", "w=bf16[C,O,3]"},
+      {"slices_transposed_with_phases_of_no_tap", "y = conv_transpose1d(x, w, stride=2, padding=1, dilation=2)", {"x=bf16[N,C,L]", "w=bf16[C,O,3]"},
        {"N=2,C=9,O=20,L=70"}, 3},
-      {"strands_in_tf32", "y = conv2d(x, w, stride=2, padding=1)", {"x=f32[N,C,H,W]", "w=f32[O,C,3,3]"}, {"N=2,C=12,O=19,H=11,W=13"}, 5, task::Track::kTf32},
+      {"slices_in_tf32", "y = conv2d(x, w, stride=2, padding=1)", {"x=f32[N,C,H,W]", "w=f32[O,C,3,3]"}, {"N=2,C=12,O=19,H=11,W=13"}, 5, task::Track::kTf32},
   };
 }
 
@@ -134,7 +134,7 @@ TEST_P(GpuConv, EveryOfferIsAccepted) {
     if (language == Language::kCuda) { EXPECT_EQ(offers.size(), GetParam().offers); }
     ASSERT_FALSE(offers.empty());
     bool other = language == Language::kHip;
-    const bool all = base::testing::in_long_part(), named_for_first = GetParam().name.starts_with("strands") || GetParam().name.starts_with("runs");
+    const bool all = base::testing::in_long_part(), named_for_first = GetParam().name.starts_with("slices") || GetParam().name.starts_with("runs");
     if (!all && named_for_first && language == Language::kHip) break;
     for (Offer& offer : offers) {
       if (!all && (named_for_first || language == Language::kHip) && &offer != &offers.front()) break;
@@ -159,9 +159,9 @@ std::vector<Case> every_second() {
 }
 const auto name_of_conv = [](const auto& parameter) { return parameter.param.name; };
 INSTANTIATE_TEST_SUITE_P(Cases, GpuConv, testing::ValuesIn(every_second()), name_of_conv);
-INSTANTIATE_TEST_SUITE_P(Strands, GpuConv, testing::Values(of_strands().front()), name_of_conv);
+INSTANTIATE_TEST_SUITE_P(ChannelSlices, GpuConv, testing::Values(of_slices().front()), name_of_conv);
 INSTANTIATE_TEST_SUITE_P(LongCases, GpuConv, testing::ValuesIn(cases()), name_of_conv);
-INSTANTIATE_TEST_SUITE_P(LongStrands, GpuConv, testing::ValuesIn(of_strands()), name_of_conv);
+INSTANTIATE_TEST_SUITE_P(LongChannelSlices, GpuConv, testing::ValuesIn(of_slices()), name_of_conv);
 
 }  // namespace
 }  // namespace hone::pattern

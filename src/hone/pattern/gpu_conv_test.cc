@@ -38,7 +38,7 @@ TEST(GpuConv, AsPytorchRoundsToTf32AsCudnnDoes) {
   task::Task task = task_of("y = conv2d(x, w, padding=1)", {"x=f32[N,C,H,W]", "w=f32[O,C,3,3]"}, kSize);
   for (const task::Track track : {task::Track::kAsPytorch, task::Track::kTf32}) {
     task.track = track;
-    EXPECT_THAT(actions(gpu_conv_offers(task, Language::kCuda)), ElementsAre("implicit matmul, wgmma, TF32", "implicit matmul of strands of channels, wgmma, TF32",
+    EXPECT_THAT(actions(gpu_conv_offers(task, Language::kCuda)), ElementsAre("implicit matmul, wgmma, TF32", "implicit matmul of slices of channels, wgmma, TF32",
                                                                              "implicit matmul, matrix units, TF32", kTf32x3, kSimt));
   }
 }
@@ -95,8 +95,8 @@ TEST(GpuConv, ZerosAroundXArePadding) {
   EXPECT_THAT(of("y = conv1d(pad(x, low=[1, 0, 3], high=[0, 0, 0]), w, groups=C)"), IsEmpty());
 }
 
-/// With numbers of 16 bits strands come first, whatever the stride and the channels; gathering follows.
-TEST(GpuConv, StrandsComeFirstOfSixteenBits) {
+/// With numbers of 16 bits channel slices come first, whatever the stride and the channels; gathering follows.
+TEST(GpuConv, ChannelSlicesComeFirstOfSixteenBits) {
   const auto first = [](const char* compute, const char* w, const char* size) {
     const task::Task task = task_of(compute, {"x=f16[N,C,H,W]", w}, size);
     const auto offers = gpu_conv_offers(task, Language::kCuda);

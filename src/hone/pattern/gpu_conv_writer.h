@@ -21,9 +21,9 @@ class GpuConvWriter {
   /// Whether runs of positions serve it: 16 channels, or depths of which the other dimensions' taps are a part, fill most of a stage.
   [[nodiscard]] bool has_runs() const;
   [[nodiscard]] Offer runs(const GroupMethod& method) const;
-  /// Whether strands do (a launch writes x as words of channels): at least a quarter of a stage's depths is real.
-  [[nodiscard]] bool has_strands() const;
-  [[nodiscard]] Offer strands(const GroupMethod& method) const;
+  /// Whether channel slices do (a launch writes x as words of channels): at least a quarter of a stage's depths is real.
+  [[nodiscard]] bool has_slices() const;
+  [[nodiscard]] Offer slices(const GroupMethod& method) const;
 
   /// Whether each group is one channel under a window that fits into registers.
   [[nodiscard]] bool is_depthwise() const;

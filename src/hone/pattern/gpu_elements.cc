@@ -22,8 +22,8 @@ std::string GpuWriter::place(int axis) {
     decodes_ = true;
     return fmt::format("at{}", axis);
   }
-  if (stretch_.axes.size() == 1 && stretch_.axes[0] == axis) return "j";
-  if (std::find(stretch_.axes.begin(), stretch_.axes.end(), axis) != stretch_.axes.end()) decodes_ = true;
+  if (segment_.axes.size() == 1 && segment_.axes[0] == axis) return "j";
+  if (std::find(segment_.axes.begin(), segment_.axes.end(), axis) != segment_.axes.end()) decodes_ = true;
   return fmt::format("at{}", axis);
 }
 
@@ -35,7 +35,7 @@ std::string GpuWriter::picked(int id) {
   return fmt::format(" + {} * {}", program_.is_row_value(index) ? row(index) : element(index), parenthesised(access->second.index_stride));
 }
 
-/// One element of a tensor that does not lie along the stretch.
+/// One element of a tensor that does not lie along the segment.
 std::string GpuWriter::gathered(int id, const std::string& base) {
   std::string at;
   for (const int axis : program_.inner_axes) {
@@ -154,7 +154,7 @@ std::string GpuWriter::one_word(const std::vector<int>& across, const std::strin
   by_words_ = false;
   const auto line = [&](int id, const std::string& name) {
     std::vector<int> others = program_.inner_axes;
-    std::erase(others, stretch_.axes.front());
+    std::erase(others, segment_.axes.front());
     const std::string at = offset(id, others);
     return name + "_row" + (at.empty() ? "" : " + " + at);
   };
@@ -198,7 +198,7 @@ std::string GpuWriter::body_text(const Pass& pass, const std::string& indent) {
   std::string text;
   if (decodes_) {
     if (!program_.by_columns) {
-      text += decode(stretch_.axes, "j", indent, true);
+      text += decode(segment_.axes, "j", indent, true);
     } else {
       text += decode({program_.inner_axes.begin(), program_.inner_axes.end() - 1}, "r", indent, false);
     }

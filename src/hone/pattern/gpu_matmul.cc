@@ -208,7 +208,7 @@ namespace {
 /// for writing the computed factor in 16 bits.
 constexpr double kManyOthers = 256;
 
-/// Of a product of factors of one byte with scales for stretches of the depth.
+/// Of a product of factors of one byte with scales for segments of the depth.
 Result<std::vector<Offer>> scaled_offers(const task::Task& task, kernel::Language language) {
   HONE_TRY(const Scaled scaled, find_scaled(task));
   const task::Task& bare = scaled.bare;
@@ -236,7 +236,7 @@ Result<std::vector<Offer>> scaled_offers(const task::Task& task, kernel::Languag
     HONE_TRY(const std::string function, GpuOperand::scalar_text(*whole, *scale, of_lines ? "line_scale_of" : "other_scale_of", parameters));
     (of_lines ? scales.of_lines : scales.of_others) = true;
     scales.functions += "/// What elements of that factor are scaled by.\n" + function;
-    if (const auto steady = steady_depth(*whole, *scale)) scales.stretches.push_back(*steady);
+    if (const auto steady = steady_depth(*whole, *scale)) scales.segments.push_back(*steady);
     for (const IntExpr& condition : whole->nest.conditions) scales.conditions.push_back(condition);
   }
   const std::vector<Shape> shapes = shapes_of(bare, *found);

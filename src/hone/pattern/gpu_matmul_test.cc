@@ -148,7 +148,7 @@ TEST(GpuMatmul, ScalesOfBlocksAreAppliedToSums) {
                                Language::kCuda, why_not);
   };
   const auto offers = offered(blocks, "f8e4m3", "b=f32[H,G]");
-  EXPECT_THAT(actions(offers), ElementsAre("stretches of the depth scaled as they are added up"));
+  EXPECT_THAT(actions(offers), ElementsAre("segments of the depth scaled as they are added up"));
   const task::Task task = task_of(blocks, {"x=f8e4m3[M,G*128]", "w=f8e4m3[H*128,G*128]", "a=f32[M,G]", "b=f32[H,G]"}, "M=1024,G=16,H=56");
   EXPECT_EQ(bound(offers[0].kernel, task, {{"M", 1024}, {"G", 16}, {"H", 56}}, Language::kCuda).launches.size(), 1u);
   EXPECT_THAT(offers[0].kernel.source, HasSubstr("patch_product<hone::f16,"));
@@ -290,11 +290,11 @@ TEST(GpuMatmul, TrianglesAreLeftOut) {
     return gpu_matmul_offers(task, Language::kCuda)[0].kernel.source;
   };
   const std::string upper = source(task::Structure::kTriu, "C = triu(A @ B)"), lower = source(task::Structure::kTril, "C = A @ B");
-  EXPECT_THAT(upper, HasSubstr("clip<DEPTH>(row_at, stretch_at.end)"));
+  EXPECT_THAT(upper, HasSubstr("clip<DEPTH>(row_at, segment_at.end)"));
   EXPECT_THAT(upper, HasSubstr("clip<DEPTH>(0, column_at + COLUMNS)"));
   EXPECT_THAT(upper, HasSubstr("if (column_at + COLUMNS <= row_at)"));
   EXPECT_THAT(lower, HasSubstr("clip<DEPTH>(0, row_at + ROWS)"));
-  EXPECT_THAT(lower, HasSubstr("clip<DEPTH>(column_at, stretch_at.end)"));
+  EXPECT_THAT(lower, HasSubstr("clip<DEPTH>(column_at, segment_at.end)"));
   EXPECT_THAT(lower, Not(HasSubstr("nobody looks")));
 }
 

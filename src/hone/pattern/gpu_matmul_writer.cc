@@ -153,17 +153,17 @@ std::string GpuMatmulWriter::parts_workspace() const {
   return fmt::format("parts = \"f32[{}, {}, {}]\"", parts(), (all_.batch.extent * all_.row.extent).to_string(), all_.column.extent.to_string());
 }
 
-void GpuMatmulWriter::add_stretch(Slots& slots, bool split, const std::string& depth) const {
+void GpuMatmulWriter::add_segment(Slots& slots, bool split, const std::string& depth) const {
   if (split) {
-    slots["stretch"] = fmt::format("  const auto stretch_at = hone::gpu::stretch_of<DEPTH>({}, blockIdx.y, gridDim.y);\n", depth);
-    slots["sink"] = part_sink();
+    slots["segment"] = fmt::format("  const auto segment_at = hone::gpu::segment_of<DEPTH>({}, blockIdx.y, gridDim.y);\n", depth);
+    slots["epilogue"] = part_epilogue();
   } else {
-    slots["stretch"] = fmt::format("  {}hone::gpu::Stretch stretch_at{{0, {}}};\n", triangular() ? "" : "const ", depth) + clips();
-    slots["sink"] = fmt::format("    finish({}, tile_at.batch * rows_at + r_at, c_at, sum_at);\n", names());
+    slots["segment"] = fmt::format("  {}hone::gpu::Segment segment_at{{0, {}}};\n", triangular() ? "" : "const ", depth) + clips();
+    slots["epilogue"] = fmt::format("    finish({}, tile_at.batch * rows_at + r_at, c_at, sum_at);\n", names());
   }
 }
 
-std::string GpuMatmulWriter::part_sink() const {
+std::string GpuMatmulWriter::part_epilogue() const {
   return fmt::format("    part_at[((blockIdx.y * {} + tile_at.batch) * rows_at + r_at) * columns_at + c_at] = sum_at;\n", cpp_of(all_.batch.extent));
 }
 
@@ -183,7 +183,7 @@ Offer GpuMatmulWriter::tiles(const GpuMethod& method, bool split) const {
     slots["workspaces"] = fmt::format("workspaces = {{ {} }}\n", parts_workspace());
     slots["parameters"] += kPartParameter;
   }
-  add_stretch(slots, split, cpp_of(all_.depth.extent));
+  add_segment(slots, split, cpp_of(all_.depth.extent));
   add_picks(slots, split);
   if (!units) slots.erase("rows_values");
   Entry entry;
@@ -231,7 +231,7 @@ Offer GpuMatmulWriter::groups(const GroupMethod& method, Sums of) const {
   slots["sums"] = split ? ", " + parts_workspace() : "";
   slots["sums_argument"] = split ? ", \"parts\"" : "", slots["sums_parameter"] = split ? kPartParameter : "";
   slots["launches"] = "", slots["kernels"] = "";
-  add_stretch(slots, split, "deep_at");
+  add_segment(slots, split, "deep_at");
   if (split) add_up(slots);
   return product_offer("patterns/gpu/matmul_wgmma.cu", slots, action);
 }
@@ -263,8 +263,8 @@ Offer GpuMatmulWriter::direct(Sums of) const {
       replace_all(text, from, to);
     return text;
   };
-  add_stretch(slots, of.split, cpp_of(all_.depth.extent));
-  slots["stretch"] = in_lines(slots["stretch"]);
+  add_segment(slots, of.split, cpp_of(all_.depth.extent));
+  slots["segment"] = in_lines(slots["segment"]);
   slots["workspaces"] = "";
   if (of.split) {
     slots["workspaces"] = in_lines(fmt::format("workspaces = {{ {} }}\n", parts_workspace()));
@@ -351,15 +351,15 @@ std::string GpuMatmulWriter::clips() const {
   const auto factor = [&](const std::optional<task::Triangle>& t, const char* name, const std::string& line, const char* lines) {
     if (!t) return;
     const std::string to = shifted(line + " + " + lines, t->offset);
-    text += t->upper ? fmt::format("  stretch_at.clip<DEPTH>({}, stretch_at.end);  // {} is zero before\n", shifted(line, t->offset), name)
-                     : fmt::format("  stretch_at.clip<DEPTH>(0, {});  // {} is zero from there\n", to, name);
+    text += t->upper ? fmt::format("  segment_at.clip<DEPTH>({}, segment_at.end);  // {} is zero before\n", shifted(line, t->offset), name)
+                     : fmt::format("  segment_at.clip<DEPTH>(0, {});  // {} is zero from there\n", to, name);
   };
   factor(triangles_.a, "the left factor", "row_at", "ROWS");
   factor(triangles_.b, "the right factor", "column_at", "COLUMNS");
   if (const auto& t = triangles_.result) {
     const std::string outside = t->upper ? "column_at + COLUMNS <= " + shifted("row_at", t->offset)
                                          : "column_at >= " + shifted("row_at + ROWS", t->offset);
-    text += fmt::format("  if ({}) stretch_at.end = 0;  // nobody looks at this tile\n", outside);
+    text += fmt::format("  if ({}) segment_at.end = 0;  // nobody looks at this tile\n", outside);
   }
   return text;
 }

@@ -36,12 +36,12 @@ struct GroupMethod {
 
 class GpuOperand;
 
-/// Scales of a product's factors that are the same for stretches of the depth (find_scaled): `line_scale_of` and `other_scale_of`, functions
+/// Scales of a product's factors that are the same for segments of the depth (find_scaled): `line_scale_of` and `other_scale_of`, functions
 /// as GpuOperand::scalar_text writes them, of those factors that have any.
 struct PatchScales {
   std::string functions;
   bool of_lines = false, of_others = false;
-  std::vector<task::IntExpr> stretches;   ///< that a warp's depths have to divide
+  std::vector<task::IntExpr> segments;   ///< that a warp's depths have to divide
   std::vector<task::IntExpr> conditions;  ///< on shapes
 };
 
@@ -121,12 +121,12 @@ class GpuMatmulWriter {
   /// Of a product whose depth is split between blocks: into how many parts, where their sums lie, who adds them up.
   [[nodiscard]] std::string parts() const;
   [[nodiscard]] std::string parts_workspace() const;
-  [[nodiscard]] std::string part_sink() const;
+  [[nodiscard]] std::string part_epilogue() const;
   void add_waves(Slots& slots, bool split) const;
-  /// The stretch of `depth` that a block sums, and what becomes of a sum.
-  void add_stretch(Slots& slots, bool split, const std::string& depth) const;
+  /// The segment of `depth` that a block sums, and what becomes of a sum.
+  void add_segment(Slots& slots, bool split, const std::string& depth) const;
   void add_up(Slots& slots) const;
-  void add_picks(Slots& slots, bool split) const;   ///< after add_stretch; nothing where none are
+  void add_picks(Slots& slots, bool split) const;   ///< after add_segment; nothing where none are
   [[nodiscard]] std::string tiles_text() const;
   [[nodiscard]] std::string grid(bool split) const;
   [[nodiscard]] std::string clips() const;

@@ -27,12 +27,12 @@ constexpr int64_t kDeepColumns = 1024;
 constexpr int64_t kLongestShared = 264 * kLongRow;
 /// Beyond it so little of a row stays with blocks that it is not worth their waiting.
 constexpr int64_t kLongestKept = 16 * kLongestShared;
-/// Rows between these were measured to be faster in relays than in teams (docs/patterns/relay.md): of shorter ones a team
+/// Rows between these were measured to be faster in warp-specialised kernels than in shared_rows (docs/patterns/specialised_rows.md): of shorter ones a group
 /// is a few blocks; of longer ones the gain is small, and group norm needs more registers than there are. A cluster cannot keep those either.
-constexpr int64_t kShortestRelayed = 16 * kLongRow, kLongestRelayed = 64 * kLongRow;
+constexpr int64_t kShortestSpecialised = 16 * kLongRow, kLongestSpecialised = 64 * kLongRow;
 /// Scans read what they scan twice where they are shared out between blocks: of rows this long, or of fewer columns than this.
 constexpr int64_t kLongScan = 8192, kFewScanned = 8192;
-/// Lines of at least as many elements are worth a team of threads each.
+/// Lines of at least as many elements are worth a group of threads each.
 constexpr int64_t kShortLine = 32;
 /// Lines of fewer leave most of a tile empty that is turned.
 constexpr int64_t kShortTile = 16;
@@ -82,7 +82,7 @@ std::vector<Offer> direct_gpu_offers(const task::Task& task, kernel::Language la
     const bool fills = turned && GpuWriter::largest(*program, program->extent(turned->along)) >= kShortTile &&
                        GpuWriter::largest(*program, program->extent(turned->down)) >= kShortTile;
     if (fills) turn();
-    const auto lines = [&] { add("rows", "fuse into one loop, a team a line", gpu::rows(*program, language)); };
+    const auto lines = [&] { add("rows", "fuse into one loop, a group a line", gpu::rows(*program, language)); };
     const bool short_lines = GpuWriter::breaks_lines(*program, program->nest.order) &&
                              GpuWriter::largest(*program, program->extent(program->nest.order.back())) >= kShortLine;
     if (short_lines) lines();
@@ -100,15 +100,15 @@ std::vector<Offer> direct_gpu_offers(const task::Task& task, kernel::Language la
   } else {
     const int64_t length = GpuWriter::largest(*program, program->row_length()), count = GpuWriter::largest(*program, program->rows());
     const bool share = length > kLongRow && count < kFewRows;
-    const auto relay = [&] {
-      if (length <= kLongestRelayed) add("relay_cluster", "some waves read rows, others write them; clusters share a row", gpu::relay_cluster(*program, language));
-      add("relay", "some waves read rows, others write them", gpu::relay(*program, language));
+    const auto specialised = [&] {
+      if (length <= kLongestSpecialised) add("specialised_cluster", "some waves read rows, others write them; clusters share a row", gpu::specialised_cluster(*program, language));
+      add("specialised_rows", "some waves read rows, others write them", gpu::specialised_rows(*program, language));
     };
-    const bool relays_first = length >= kShortestRelayed && length <= kLongestRelayed;
-    if (relays_first) relay();
-    if (length > kLongRow && length <= kLongestKept) add("team", "teams of blocks keep rows", gpu::team(*program, language));
-    if (length > kLongRow && length <= kLongestKept && !relays_first) relay();
-    if (length > kLongRow && length <= kLongestShared) add("crews", "several blocks hold a row", gpu::crews(*program, language));
+    const bool specialised_first = length >= kShortestSpecialised && length <= kLongestSpecialised;
+    if (specialised_first) specialised();
+    if (length > kLongRow && length <= kLongestKept) add("shared_rows", "groups of blocks keep rows", gpu::shared_rows(*program, language));
+    if (length > kLongRow && length <= kLongestKept && !specialised_first) specialised();
+    if (length > kLongRow && length <= kLongestShared) add("resident_rows", "several blocks hold a row", gpu::resident_rows(*program, language));
     if (!share) add("rows", "keep rows in registers", gpu::rows(*program, language));
     add("split", "share rows out between blocks", gpu::split(*program, language));
     if (share) add("rows", "keep rows in registers", gpu::rows(*program, language));

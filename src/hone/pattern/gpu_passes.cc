@@ -34,7 +34,7 @@ std::string GpuWriter::loads(const std::string& indent) {
       text += fmt::format("{}const auto {}_v = rows.load({}_row{}, {});\n", indent, name, name, index, row_offset(id));
       continue;
     }
-    const std::string at = offset(id, stretch_.pieces);
+    const std::string at = offset(id, segment_.pieces);
     const bool stays = std::find(staying_.begin(), staying_.end(), id) != staying_.end();
     text += fmt::format("{}const auto {}_v = tile.load({}{}_row{}{});\n", indent, name, stays ? name + "_kept, " : "", name,
                         at.empty() ? "" : " + " + at, index + (stays ? ", " + leaf_end(id) : ""));
@@ -43,9 +43,9 @@ std::string GpuWriter::loads(const std::string& indent) {
 }
 
 std::string GpuWriter::fetches(const std::string& indent) {
-  std::string text = stretch_.pieces.empty() ? "" : decode(stretch_.pieces, "piece", indent, false);
+  std::string text = segment_.pieces.empty() ? "" : decode(segment_.pieces, "piece", indent, false);
   for (const int id : staying_) {
-    const std::string name = leaf_name(id), at = offset(id, stretch_.pieces);
+    const std::string name = leaf_name(id), at = offset(id, segment_.pieces);
     text += fmt::format("{}tile.fetch(barrier, {}_kept, {}_row{}, {});\n", indent, name, name, at.empty() ? "" : " + " + at, leaf_end(id));
   }
   return text;
@@ -73,7 +73,7 @@ std::string GpuWriter::stores(const Pass& pass, const std::string& indent) {
       text += fmt::format("{}rows.store({}_row, {}, {}_v);\n", indent, name, row_offset(id), name);
       continue;
     }
-    const std::string at = offset(id, stretch_.pieces);
+    const std::string at = offset(id, segment_.pieces);
     text += fmt::format("{}tile.store({}_row{}, {}_v);\n", indent, name, at.empty() ? "" : " + " + at, name);
   }
   return text;
@@ -125,7 +125,7 @@ std::string GpuWriter::second_pass(const Round& round, const std::string& count,
                   ? fmt::format("{0}  const {1} v{2} = t{3}.value / {4};\n", indent, type, known, result.first, mean)
                   : fmt::format("{}  const {} v{} = t{}.value;\n", indent, type, known, result.first);
     row_names_[known] = fmt::format("v{}", known);
-    if (merge) together += fmt::format("{}team.merge(t{});\n", indent, result.second);
+    if (merge) together += fmt::format("{}thread_group.merge(t{});\n", indent, result.second);
     together += fmt::format("{0}{1}{2}{3}::of(t{4}.value, t{5}.value, {6}){7};\n", indent, merge ? "auto " : "", fmt::format("r{}{}",
         result.first, merge ? " = " : ".merge("),
                             accumulator(result), result.first, result.second, mean, merge ? "" : ")");
@@ -142,23 +142,23 @@ std::string GpuWriter::second_pass(const Round& round, const std::string& count,
 }
 
 bool GpuWriter::pieces_share() const {
-  return !stretch_.pieces.empty() &&
-         std::any_of(loads_.begin(), loads_.end(), [&](int id) { return offset(id, stretch_.pieces).empty(); });
+  return !segment_.pieces.empty() &&
+         std::any_of(loads_.begin(), loads_.end(), [&](int id) { return offset(id, segment_.pieces).empty(); });
 }
 
 /// The walk over tiles, up to the thread.
 std::string GpuWriter::walk(const std::string& first, const std::string& step) const {
-  const char* const footing = footed_ ? "footing" : "aligned";
+  const char* const alignment = footed_ ? "alignment" : "aligned";
   const std::string pieces = this->pieces().to_cpp(), length = this->length().to_cpp();
   if (!first.empty())
-    return fmt::format("{}<THREADS, VEC, UNROLL>({}, {}, {}, {}, {}", pieces_share() ? "tiles_down" : "tiles", footing, pieces, length, first, step);
-  if (pieces_share()) return fmt::format("tiles_of_piece<THREADS, VEC, UNROLL>({}, blockIdx.x, {}, blockIdx.y, gridDim.y", footing, length);
-  return fmt::format("tile_of_pieces<THREADS, VEC, UNROLL>({}, {}, {}, blockIdx.x, blockIdx.y, gridDim.y", footing, pieces, length);
+    return fmt::format("{}<THREADS, VEC, UNROLL>({}, {}, {}, {}, {}", pieces_share() ? "tiles_down" : "tiles", alignment, pieces, length, first, step);
+  if (pieces_share()) return fmt::format("tiles_of_piece<THREADS, VEC, UNROLL>({}, blockIdx.x, {}, blockIdx.y, gridDim.y", alignment, length);
+  return fmt::format("tile_of_pieces<THREADS, VEC, UNROLL>({}, {}, {}, blockIdx.x, blockIdx.y, gridDim.y", alignment, pieces, length);
 }
 
 std::string GpuWriter::walk_grid() const {
   const std::string tiles = fmt::format("ceil_div({}, THREADS * VEC * UNROLL)", length().to_string()), pieces = this->pieces().to_string();
-  if (stretch_.pieces.empty()) return fmt::format("\"{}\"", tiles);
+  if (segment_.pieces.empty()) return fmt::format("\"{}\"", tiles);
   return pieces_share() ? fmt::format("\"{}\", \"min(65535, {})\"", pieces, tiles) : fmt::format("\"{}\", \"min(65535, {})\"", tiles, pieces);
 }
 
@@ -182,7 +182,7 @@ std::string GpuWriter::round_loop(const Round& round, const std::string& first, 
                         goes_back(), length().to_cpp());
   else
     text += fmt::format("{}hone::gpu::{}, thread, [&](const auto tile, [[maybe_unused]] int64_t piece) {{\n", indent, walk(first, step));
-  if (!stretch_.pieces.empty()) text += decode(stretch_.pieces, "piece", in, false);
+  if (!segment_.pieces.empty()) text += decode(segment_.pieces, "piece", in, false);
   text += reads + stages + rooms(pass, in) + inner;
   return text + stores(pass, in) + indent + "});\n";
 }
@@ -200,7 +200,7 @@ std::string GpuWriter::round_resident(const Round& round, const std::string& ind
   for (const int id : pass.reductions) inner += fmt::format("{}{} t{};\n", indent, accumulator(id), id);
   inner += each_text(number, indent);
   if (together)
-    for (const int id : pass.reductions) inner += fmt::format("{}team.merge(t{});\n", indent, id);
+    for (const int id : pass.reductions) inner += fmt::format("{}thread_group.merge(t{});\n", indent, id);
   for (const Running& result : round.results)
     if (result.second < 0) inner += fmt::format("{0}auto r{1} = t{1};\n", indent, result.first);
   if (together) inner += second_pass(round, "tile.inside()", indent, true);
@@ -221,7 +221,7 @@ std::string GpuWriter::merged(const Round& round, const std::string& indent, boo
   for (const Running& result : round.results) {
     const int id = result.first;
     const DType dtype = program_.node(id).type.dtype;
-    if (merge) text += fmt::format("{}team.merge(r{});\n", indent, id);
+    if (merge) text += fmt::format("{}thread_group.merge(r{});\n", indent, id);
     text += fmt::format("{}[[maybe_unused]] const {} v{} = {};\n", indent, thread_type(dtype), id, result_of(fmt::format("r{}", id),
         is_arg(id), dtype));
     row_names_[id] = fmt::format("v{}", id);

@@ -29,7 +29,7 @@ std::string with_first(int64_t first, const std::vector<int64_t>& others) {
 Offer GpuMatmulWriter::patches(const GpuOperand& operand, int64_t few, int64_t depth, bool split, const PatchScales* scales) const {
   const bool of_rows = all_.a.input < 0;
   const GpuFactor& other = of_rows ? b_ : a_;
-  const std::string action = std::string(scales ? "stretches of the depth scaled as they are added up" : "a factor computed on its way") + (split ? split_action() : "");
+  const std::string action = std::string(scales ? "segments of the depth scaled as they are added up" : "a factor computed on its way") + (split ? split_action() : "");
   Slots slots = common(action);
   std::vector<std::string> requirements;
   const auto require = [&](const std::string& text) {
@@ -42,7 +42,7 @@ Offer GpuMatmulWriter::patches(const GpuOperand& operand, int64_t few, int64_t d
   if (scales)
     for (const IntExpr& condition : scales->conditions) require(condition.to_string());
   if (scales)
-    for (const IntExpr& stretch : scales->stretches) require(fmt::format("{} % {} == 0", wrapped(stretch.to_string()), 4 * operand.run()));
+    for (const IntExpr& segment : scales->segments) require(fmt::format("{} % {} == 0", wrapped(segment.to_string()), 4 * operand.run()));
   slots["requires"] = requirements.empty() ? "" : fmt::format("requires = [{}]\n", fmt::join(requirements, ", "));
 
   // Few lines of the other factor: memory has to be kept busy, for which all warps share the depth.
@@ -73,9 +73,9 @@ Offer GpuMatmulWriter::patches(const GpuOperand& operand, int64_t few, int64_t d
                        has ? fmt::format("{}({}, tile_at.batch, hone::gpu::min(line_at, {} - 1), depth_at)", name, names(), last) : "1.0f");
   };
   slots["scales"] = !scales ? "hone::gpu::NoScales{}"
-                            : fmt::format("hone::gpu::StretchScales{{\n          {},\n          {}}}", scale(scales->of_lines, "line_scale_of", slots["lines"]),
+                            : fmt::format("hone::gpu::SegmentScales{{\n          {},\n          {}}}", scale(scales->of_lines, "line_scale_of", slots["lines"]),
                                           scale(scales->of_others, "other_scale_of", slots["others"]));
-  slots["scales_note"] = scales ? "// Both factors are multiplied as they are kept, in f16, which holds them, and the sums of each stretch of the depth that has one scale are\n"
+  slots["scales_note"] = scales ? "// Both factors are multiplied as they are kept, in f16, which holds them, and the sums of each segment of the depth that has one scale are\n"
                                   "// scaled and added up in fp32.\n" : "";
 
   const int size = static_cast<int>(task::size_of(other.dtype())), pad = operand.run() * size > 16 ? 16 : 0;
@@ -91,7 +91,7 @@ Offer GpuMatmulWriter::patches(const GpuOperand& operand, int64_t few, int64_t d
     slots["workspaces"] = in_lines(fmt::format("workspaces = {{ {} }}\n", parts_workspace()));
     slots["parameters"] += kPartParameter;
   }
-  add_stretch(slots, split, cpp_of(all_.depth.extent));
+  add_segment(slots, split, cpp_of(all_.depth.extent));
 
   const auto entry = [&](const std::string& name, const std::string& when, int v, const std::string& load, const std::string& element) {
     slots["launches"] += fmt::format("[[launch]]\nkernel = \"{}\"\n{}grid   = [{}]\nblock  = [\"32 * ACROSS * DEEP\"]\nshared = \"{}\"\nargs   = [{}{}]\n", name,

@@ -74,8 +74,8 @@ Result<kernel::Kernel> rows(const Program& program, kernel::Language language) {
   slots["rows_cpp"] = bracketed(program.rows());
   slots["length_cpp"] = bracketed(length);
   slots["prologue"] = resident.row_prologue("row", "  ");
-  slots["footing_row"] = resident.footing();
-  const std::string footing = loops.footing();
+  slots["alignment_row"] = resident.alignment();
+  const std::string alignment = loops.alignment();
   std::string body, looped;
   for (const Round& round : rounds_of(program, false)) {
     body += resident.round_resident(round, "    ");
@@ -87,14 +87,14 @@ Result<kernel::Kernel> rows(const Program& program, kernel::Language language) {
   }
   slots["resident"] = body + resident.row_stores("    ", "some && thread == 0");
   slots["long_prologue"] = loops.row_prologue("row", "  ");
-  slots["footing"] = footing;
+  slots["alignment"] = alignment;
   slots["body"] = looped + loops.row_stores("  ", "some && thread == 0");
   return finished(fill_pattern("patterns/gpu/rows.cu", slots), "rows");
 }
 
 Result<kernel::Kernel> split(const Program& program, kernel::Language language) {
-  const Stretch stretch = GpuWriter::choose(program, program.inner_axes);
-  const GpuWriter facts(program, stretch);
+  const Segment segment = GpuWriter::choose(program, program.inner_axes);
+  const GpuWriter facts(program, segment);
   if (std::string why = facts.obstacle(); !why.empty()) return fail(ErrorCode::kUnavailable, why);
   const auto parts_of = [&](const char* blocks) {
     return fmt::format("max(1, min(ceil_div({} * SMS, {}), {}ceil_div({}, THREADS * VEC * UNROLL)))", blocks, in_plan(program.rows()),
@@ -120,22 +120,22 @@ Result<kernel::Kernel> split(const Program& program, kernel::Language language) 
     return text;
   };
   const std::string opening =
-      "  __shared__ hone::gpu::Scratch<THREADS, 1> scratch;\n  [[maybe_unused]] hone::gpu::Team<THREADS, 1> team(scratch);\n"
+      "  __shared__ hone::gpu::Scratch<THREADS, 1> scratch;\n  [[maybe_unused]] hone::gpu::ThreadGroup<THREADS, 1> thread_group(scratch);\n"
       "  const int thread = static_cast<int>(threadIdx.x);\n";
   std::string functions, launches;
   bool down = false;
   for (size_t r = 0; r < rounds.size(); ++r) {
-    GpuWriter writer(program, stretch);
+    GpuWriter writer(program, segment);
     const std::string parts = only_writes(r) ? "parts" : "chunks";
     std::string body = opening;
     if (only_writes(r)) body += fmt::format("  const int64_t parts = gridDim.x / ({});\n", program.rows().to_cpp());
     body += fmt::format("  const int64_t row = blockIdx.x / {0}, chunk = blockIdx.x % {0};\n", parts) + writer.row_prologue("row", "  ");
-    body += fmt::format("  const hone::gpu::Footing footing = {};\n", writer.footing());
+    body += fmt::format("  const hone::gpu::Alignment alignment = {};\n", writer.alignment());
     body += combined(writer, r);
     // What a pass read last lies in the cache when the next one comes.
     body += writer.round_loop(rounds[r], "chunk", r % 2 == 0 ? parts : fmt::format("BACK ? -{0} : {0}", parts), "  ");
     down = once && writer.pieces_share();
-    for (const Running& result : rounds[r].results) body += fmt::format("  team.merge(r{});\n", result.first);
+    for (const Running& result : rounds[r].results) body += fmt::format("  thread_group.merge(r{});\n", result.first);
     if (!rounds[r].results.empty()) body += "  if (thread == 0) {\n" + partials.leave(rounds[r], "row * chunks + chunk", "    ") + "  }\n";
     functions += fmt::format("\n__global__ void __launch_bounds__(THREADS{}) pass{}({}) {{\n{}}}\n", once ? ", 768 / THREADS" : "", r, parameters, body);
     launches += fmt::format("[[launch]]\nkernel = \"pass{}\"\ngrid   = [\"{}{}\"]\nblock  = [\"THREADS\"]\nargs   = [{}]\n", r,
@@ -143,7 +143,7 @@ Result<kernel::Kernel> split(const Program& program, kernel::Language language) 
                             arguments_with(*program.task, names));
   }
   if (!program.row_outputs.empty()) {
-    GpuWriter writer(program, stretch);
+    GpuWriter writer(program, segment);
     std::string body = opening + "  const int64_t row = blockIdx.x;\n" + writer.row_prologue("row", "  ");
     body += combined(writer, rounds.size());
     body += writer.row_stores("  ", "thread == 0");
@@ -166,7 +166,7 @@ Result<kernel::Kernel> split(const Program& program, kernel::Language language) 
                                   down ? "4, 8, 16, 64" : once ? "64, 8, 16, 4" : one_row ? "16, 8, 4, 2" : "8, 4, 2, 16", rounds.size() > 1 ? ", BACK = [1, 0]" : "",
                                   !only_writes(rounds.size() - 1) ? "" : one_row ? ", LAST = [32, 8, 1]" : ", LAST = [8, 1, 32]");
   slots["back"] = rounds.size() > 1 ? "//   BACK     1: every second pass goes through a row from its end: what the one before read last is in the cache\n" : "";
-  // Blocks that stay copied at 3.8 TB/s on an H200 where blocks that come and go copied at 4.15 to 4.28 (docs/patterns/relay.md).
+  // Blocks that stay copied at 3.8 TB/s on an H200 where blocks that come and go copied at 4.15 to 4.28 (docs/patterns/specialised_rows.md).
   if (only_writes(rounds.size() - 1))
     slots["back"] += "//   LAST     times as many blocks for the last pass, which only writes: blocks that come and go keep memory busier\n";
   slots["workspaces"] = partials.workspaces;

@@ -61,13 +61,13 @@ void GpuMatmulWriter::add_picks(Slots& slots, bool split) const {
   const std::string depth = cpp_of(all_.depth.extent);
   slots["left"] = fmt::format("hone::gpu::picked_lines<DEPTH, {}>(", grouped()), slots["left_picks"] = fmt::format(", picks_at, row_at, {})", depth);
   if (!grouped()) {
-    replace_all(slots["stretch"], "const ", "");
-    slots["stretch"] += "  if (picks_at.count == 0) stretch_at.end = stretch_at.begin;  // of nothing\n";
+    replace_all(slots["segment"], "const ", "");
+    slots["segment"] += "  if (picks_at.count == 0) segment_at.end = segment_at.begin;  // of nothing\n";
     return;
   }
   HONE_CHECK(!split, "groups follow each other along the depth");
   slots["right"] = "hone::gpu::picked_groups<DEPTH>(", slots["right_picks"] = fmt::format(", picks_at, {})", depth);
-  slots["stretch"] = fmt::format("  const hone::gpu::Stretch stretch_at{{0, picks_at.count * (({} + DEPTH - 1) / DEPTH * int64_t{{DEPTH}})}};\n", depth);
+  slots["segment"] = fmt::format("  const hone::gpu::Segment segment_at{{0, picks_at.count * (({} + DEPTH - 1) / DEPTH * int64_t{{DEPTH}})}};\n", depth);
   // Tiles of about as many rows as a group has: more meet several groups.
   const auto rows = std::clamp<int64_t>(static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(rows_of_group(task_.workloads.front())))), 32, 128);
   slots["rows_values"] = std::to_string(rows);

@@ -98,7 +98,7 @@ struct Defaults {
 
 /// Elements of a line that a thread holds at most.
 constexpr int64_t kHeldAcross = 16;
-/// Planes that two stretches share are read twice: so much of a march they may be, if there are threads enough.
+/// Planes that two segments share are read twice: so much of a march they may be, if there are threads enough.
 constexpr double kMostShared = 0.05;
 constexpr int64_t kLongestMarch = 64;
 /// Four times what a large device holds.
@@ -126,7 +126,7 @@ Defaults defaults_of(const task::Task& task, const Pooling& p) {
     d.words = std::clamp<int64_t>(power_of_two((words + d.across - 1) / d.across), 1, kHeldAcross / d.vec);
   }
   while (d.across * d.vec * d.words < d.vec + p.across.reach()) d.across *= 2;
-  // Where lines beside each other share much, many teams meet in a block.
+  // Where lines beside each other share much, many groups meet in a block.
   const int64_t threads = p.beside.reach() > p.beside.stride ? 512 : 256;
   d.down = std::max<int64_t>(1, threads / d.across);
   while (d.down * d.across % 64 != 0) d.down *= 2;

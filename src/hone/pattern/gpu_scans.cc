@@ -192,8 +192,8 @@ Result<kernel::Kernel> scans(const Program& program, kernel::Language language) 
 }
 
 Result<kernel::Kernel> scan_columns(const Program& program, kernel::Language language) {
-  const Stretch stretch{{}, {program.inner_axes.back()}};
-  GpuWriter writer(program, stretch);
+  const Segment segment{{}, {program.inner_axes.back()}};
+  GpuWriter writer(program, segment);
   if (std::string why = writer.scan_obstacle(); !why.empty()) return fail(ErrorCode::kUnavailable, why);
   if (!scans_alone(program)) return fail(ErrorCode::kUnavailable, "more than scans down columns");
   const IntExpr &width = program.extent(program.inner_axes.back()), &depth = program.extent(program.inner_axes.front());
@@ -273,8 +273,8 @@ struct ChunkTotals {
 
 Result<kernel::Kernel> split_scans(const Program& program, kernel::Language language) {
   const bool columns = program.by_columns;
-  const Stretch stretch{{}, {program.inner_axes.back()}};
-  GpuWriter totals(program, stretch), writer(program, stretch);
+  const Segment segment{{}, {program.inner_axes.back()}};
+  GpuWriter totals(program, segment), writer(program, segment);
   if (std::string why = writer.scan_obstacle(); !why.empty()) return fail(ErrorCode::kUnavailable, why);
   if (!scans_alone(program)) return fail(ErrorCode::kUnavailable, "more than scans");
   if (writer.scans_follow()) return fail(ErrorCode::kUnavailable, "a scan of a scan");

@@ -128,7 +128,7 @@ Result<kernel::Kernel> scatter(const task::Task& task, kernel::Language language
   const Node& node = graph.node(sum);
   const auto axis = static_cast<size_t>(node.attr<int64_t>("axis"));
   const task::Dims &dims = node.type.dims, &added = graph.node(node.operands[2]).type.dims;
-  // Behind the sum: a cast, and a stretch of its rows, beside which nothing is looked at.
+  // Behind the sum: a cast, and a segment of its rows, beside which nothing is looked at.
   int output = graph.outputs[0];
   const bool rounds = task::is_float(graph.node(output).type.dtype) == task::is_float(node.type.dtype);
   IntExpr first = 0, rows = dims[axis];

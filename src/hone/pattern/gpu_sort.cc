@@ -99,7 +99,7 @@ Result<kernel::Kernel> sort(const task::Task& task, kernel::Language language) {
   while (tile < std::min(longest, kLongestTile)) tile *= 2;
   const int64_t threads = std::clamp<int64_t>(tile / 2, 64, 512), together = tile >= longest ? std::max<int64_t>(1, 2 * threads / tile) : 1;
   const std::string length = wrapped(dims[found.axis].to_string());
-  // How often stretches of TILE become twice as long until one is the row.
+  // How often segments of TILE become twice as long until one is the row.
   std::string merges = "20";
   for (int64_t k = 19; k >= 0; --k) merges = fmt::format("select({} <= TILE * {}, {}, {})", length, int64_t{1} << k, k, merges);
   Slots slots;

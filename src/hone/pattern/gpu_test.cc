@@ -47,9 +47,9 @@ std::vector<size_t> passes_of_rounds(const task::Task& task, bool together) {
 TEST(GpuOffers, SuitTheShape) {
   EXPECT_THAT(patterns_of(task_of("y = relu(x)", {"x=f32[B,D]"}, "B=4096,D=393216")), ElementsAre("map"));
   EXPECT_THAT(patterns_of(task_of("y = softmax(x, axis=-1)", {"x=f32[B,D]"}, "B=4096,D=4096")), ElementsAre("rows", "split"));
-  EXPECT_THAT(patterns_of(task_of("y = softmax(x, axis=-1)", {"x=f32[B,D]"}, "B=4096,D=393216")), ElementsAre("relay_cluster", "relay", "team", "crews", "rows", "split"));
-  EXPECT_THAT(patterns_of(task_of("y = softmax(x, axis=-1)", {"x=f32[B,D]"}, "B=4096,D=65535")), ElementsAre("team", "relay_cluster", "relay", "crews", "rows", "split"));
-  EXPECT_THAT(patterns_of(task_of("y = layer_norm(x)", {"x=f32[B,D]"}, "B=16,D=4194304")), ElementsAre("team", "relay", "crews", "split", "rows"));
+  EXPECT_THAT(patterns_of(task_of("y = softmax(x, axis=-1)", {"x=f32[B,D]"}, "B=4096,D=393216")), ElementsAre("specialised_cluster", "specialised_rows", "shared_rows", "resident_rows", "rows", "split"));
+  EXPECT_THAT(patterns_of(task_of("y = softmax(x, axis=-1)", {"x=f32[B,D]"}, "B=4096,D=65535")), ElementsAre("shared_rows", "specialised_cluster", "specialised_rows", "resident_rows", "rows", "split"));
+  EXPECT_THAT(patterns_of(task_of("y = layer_norm(x)", {"x=f32[B,D]"}, "B=16,D=4194304")), ElementsAre("shared_rows", "specialised_rows", "resident_rows", "split", "rows"));
   EXPECT_THAT(patterns_of(task_of("y = mean((a - b) * (a - b))", {"a=f32[B,D]", "b=f32[B,D]"}, "B=32768,D=32768")), ElementsAre("split", "rows"));
   EXPECT_THAT(patterns_of(task_of("y = argmax(x, axis=1)", {"x=f32[A,B,D]"}, "A=128,B=4096,D=4095")), ElementsAre("columns"));
   EXPECT_THAT(patterns_of(task_of("y = sum(x, axis=0)", {"x=f32[B,D]"}, "B=1048576,D=64")), ElementsAre("split_columns", "columns"));
@@ -94,9 +94,9 @@ TEST(GpuRows, ReadOnceAndKeepWhatIsDear) {
 TEST(GpuRows, GoByWordsWhereTheyStandAlike) {
   // Input and output rows stand alike whatever D is; a weight stands at the same place for every row.
   EXPECT_THAT(first_source(task_of("y = x / sum(x, axis=-1, keepdims=true)", {"x=f32[B,D]"}, "B=64,D=4095")),
-              HasSubstr("Footing::of(n_D % VEC == 0, true, in_x_row, in_x)"));
+              HasSubstr("Alignment::of(n_D % VEC == 0, true, in_x_row, in_x)"));
   EXPECT_THAT(first_source(task_of("y = x * w / sum(x, axis=-1, keepdims=true)", {"x=f32[B,D]", "w=f32[D]"}, "B=64,D=4095")),
-              ContainsRegex("Footing::of\\(n_D % VEC == 0, [^,]*D[^,]* % VEC == 0, in_x_row, in_x\\)"));
+              ContainsRegex("Alignment::of\\(n_D % VEC == 0, [^,]*D[^,]* % VEC == 0, in_x_row, in_x\\)"));
 }
 
 TEST(GpuMaps, RunFlatWhereNothingIsBroadcast) {
@@ -133,11 +133,11 @@ TEST(GpuRounds, JoinWhatCanBeMended) {
                                true), ElementsAre(1u, 1u));
 }
 
-TEST(GpuCrews, AreNoLargerThanTheDevice) {
+TEST(GpuResidentRows, AreNoLargerThanTheDevice) {
   const task::Task normal = normal_form(task_of("y = softmax(x, axis=-1)", {"x=f32[B,D]"}, "B=4096,D=393216"));
   const auto program = find_program(normal);
   ASSERT_TRUE(program);
-  const auto kernel = gpu::crews(*program, kernel::Language::kCuda);
+  const auto kernel = gpu::resident_rows(*program, kernel::Language::kCuda);
   ASSERT_TRUE(kernel) << kernel.error().to_string();
   const kernel::Limits limits{{"SMS", 132}, {"SHARED_MAX", 232448}, {"WAVE", 32}};
   EXPECT_TRUE(kernel::applies(*kernel, {{"B", 4096}, {"D", 393216}}, limits).value());

@@ -16,9 +16,9 @@ using task::Prim;
 
 namespace {
 
-/// A stretch shorter than this leaves threads without work.
-constexpr int64_t kShortStretch = 512;
-/// Beyond it a place along the stretch does not fit 32 bits.
+/// A segment shorter than this leaves threads without work.
+constexpr int64_t kShortSegment = 512;
+/// Beyond it a place along the segment does not fit 32 bits.
 constexpr int64_t kLongestDecoded = int64_t{1} << 30;
 
 }  // namespace
@@ -39,8 +39,8 @@ std::string gpu_names_of(const task::Task& task) {
   return fmt::format("{}", fmt::join(all, ", "));
 }
 
-GpuWriter::GpuWriter(const Program& program, Stretch stretch, bool resident, std::vector<int> kept)
-    : program_(program), stretch_(std::move(stretch)), resident_(resident), kept_(std::move(kept)) {}
+GpuWriter::GpuWriter(const Program& program, Segment segment, bool resident, std::vector<int> kept)
+    : program_(program), segment_(std::move(segment)), resident_(resident), kept_(std::move(kept)) {}
 
 bool GpuWriter::linear(const Program& program, int id, const std::vector<int>& axes) {
   const Nest& nest = program.nest;
@@ -61,7 +61,7 @@ int64_t GpuWriter::largest_of(const task::Task& task, const IntExpr& extent) {
   return most;
 }
 
-Stretch GpuWriter::choose(const Program& program, const std::vector<int>& axes) {
+Segment GpuWriter::choose(const Program& program, const std::vector<int>& axes) {
   const auto& graph = *program.nest.graph;
   size_t first = axes.size() - 1;
   const auto straight = [&](const std::vector<int>& suffix) {
@@ -79,7 +79,7 @@ Stretch GpuWriter::choose(const Program& program, const std::vector<int>& axes) 
   while (first > 0) {
     const std::vector<int> now(axes.begin() + static_cast<std::ptrdiff_t>(first), axes.end());
     const std::vector<int> more(axes.begin() + static_cast<std::ptrdiff_t>(first) - 1, axes.end());
-    const bool is_short = largest(program, product(program, now)) < kShortStretch && largest(program, product(program, more)) < kLongestDecoded;
+    const bool is_short = largest(program, product(program, now)) < kShortSegment && largest(program, product(program, more)) < kLongestDecoded;
     if (!straight(more) && !is_short) break;
     --first;
   }
@@ -88,7 +88,7 @@ Stretch GpuWriter::choose(const Program& program, const std::vector<int>& axes) 
 }
 
 bool GpuWriter::breaks_lines(const Program& program, const std::vector<int>& axes) {
-  const Stretch chosen = choose(program, axes);
+  const Segment chosen = choose(program, axes);
   const std::vector<int> all = GpuWriter(program, chosen).tensors();
   return std::any_of(all.begin(), all.end(), [&](int id) {
     return linear(program, id, {chosen.axes.back()}) && !linear(program, id, chosen.axes);
@@ -144,7 +144,7 @@ std::vector<int> GpuWriter::tensors() const {
 std::set<std::string> GpuWriter::conditions() const {
   std::set<std::string> all;
   for (const IntExpr& condition : program_.nest.conditions) all.insert("\"" + condition.to_string() + "\"");
-  const bool narrow = stretch_.axes.size() > 1 && std::any_of(stretch_.axes.begin(), stretch_.axes.end(),
+  const bool narrow = segment_.axes.size() > 1 && std::any_of(segment_.axes.begin(), segment_.axes.end(),
                                                               [&](int axis) { return !program_.extent(axis).is_constant(); });
   if (narrow) all.insert(fmt::format("\"{} < 2147483648\"", length().to_string()));
   return all;
@@ -167,7 +167,7 @@ std::vector<IntExpr> GpuWriter::steps() const {
     if (const auto placed = program_.nest.placed.find(id); placed != program_.nest.placed.end()) all.push_back(placed->second.base);
     for (size_t axis = 0; axis < program_.nest.axes.size(); ++axis) {
       const int a = static_cast<int>(axis);
-      const bool along = std::find(stretch_.axes.begin(), stretch_.axes.end(), a) != stretch_.axes.end();
+      const bool along = std::find(segment_.axes.begin(), segment_.axes.end(), a) != segment_.axes.end();
       if (!along && program_.nest.has(id, a)) all.push_back(program_.nest.stride(id, a));
     }
   }
@@ -188,7 +188,7 @@ std::string whole_words(const std::vector<IntExpr>& steps) {
 
 std::string GpuWriter::aligned() const { return whole_words(steps()); }
 
-std::string GpuWriter::footing() {
+std::string GpuWriter::alignment() {
   footed_ = true;
   std::vector<IntExpr> even = steps(), alike;
   even.push_back(length());
@@ -207,16 +207,16 @@ std::string GpuWriter::footing() {
       const int a = static_cast<int>(axis);
       const auto stride = [&](int of) { return program_.nest.has(of, a) ? program_.nest.stride(of, a) : IntExpr(0); };
       const auto among = [&](const std::vector<int>& axes) { return std::find(axes.begin(), axes.end(), a) != axes.end(); };
-      if (!among(stretch_.axes)) alike.push_back(among(stretch_.pieces) ? stride(id) : stride(id) - stride(first));
+      if (!among(segment_.axes)) alike.push_back(among(segment_.pieces) ? stride(id) : stride(id) - stride(first));
     }
   }
   // Nothing moves as words: element by element, neighbouring threads side by side.
-  if (first < 0) return "hone::gpu::Footing{false, false, 0}";
+  if (first < 0) return "hone::gpu::Alignment{false, false, 0}";
   const std::string name = is_leaf(first) ? leaf_name(first) : output_name(first);
   const auto access = program_.nest.access.find(first);
   const int input = access == program_.nest.access.end() ? first : access->second.input;
   const std::string tensor = is_leaf(first) ? program_.tensor_of_input(input) : name;
-  return fmt::format("hone::gpu::Footing::of({}, {}, {}_row, {})", whole_words(even), whole_words(alike), name, tensor);
+  return fmt::format("hone::gpu::Alignment::of({}, {}, {}_row, {})", whole_words(even), whole_words(alike), name, tensor);
 }
 
 std::string GpuWriter::most_lead() const {
@@ -228,8 +228,8 @@ std::string GpuWriter::most_lead() const {
   return all.empty() ? "0" : fmt::format("select({}, 0, 31)", fmt::join(all, " and "));
 }
 
-IntExpr GpuWriter::pieces() const { return product(program_, stretch_.pieces); }
-IntExpr GpuWriter::length() const { return product(program_, stretch_.axes); }
+IntExpr GpuWriter::pieces() const { return product(program_, segment_.pieces); }
+IntExpr GpuWriter::length() const { return product(program_, segment_.axes); }
 
 int GpuWriter::widest_vector() const {
   int bytes = 1;

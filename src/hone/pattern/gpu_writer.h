@@ -13,7 +13,7 @@
 namespace hone::pattern {
 
 /// Which axes a tile runs along. What lies outside is walked piece by piece.
-struct Stretch {
+struct Segment {
   std::vector<int> pieces;   ///< outermost first
   std::vector<int> axes;     ///< the innermost ones, as one index
 };
@@ -33,12 +33,12 @@ class GpuWriter {
  public:
   /// `resident`: a row lies in registers from its first use on; values in `kept` are stored there when first
   /// computed.
-  GpuWriter(const Program& program, Stretch stretch, bool resident = false, std::vector<int> kept = {});
+  GpuWriter(const Program& program, Segment segment, bool resident = false, std::vector<int> kept = {});
 
-  /// The stretch of a program's loops along `axes` (outermost first): as many of the innermost as every tensor has
+  /// The segment of a program's loops along `axes` (outermost first): as many of the innermost as every tensor has
   /// in one run of memory, or does not have; more, at the price of divisions, while that is short.
-  [[nodiscard]] static Stretch choose(const Program& program, const std::vector<int>& axes);
-  /// Whether that stretch is made of several lines of some tensor that does not have them one behind the other, so that it
+  [[nodiscard]] static Segment choose(const Program& program, const std::vector<int>& axes);
+  /// Whether that segment is made of several lines of some tensor that does not have them one behind the other, so that it
   /// moves element by element although its lines would move as words.
   [[nodiscard]] static bool breaks_lines(const Program& program, const std::vector<int>& axes);
   /// Largest value of an extent over the workloads.
@@ -52,13 +52,13 @@ class GpuWriter {
   [[nodiscard]] std::set<std::string> conditions() const;
   /// Whether words begin on their boundaries whatever the row or piece: a condition on VEC.
   [[nodiscard]] std::string aligned() const;
-  /// The row's hone::gpu::Footing, by the pointers of row_prologue(). From here on rounds go by `footing`, not `aligned`.
-  [[nodiscard]] std::string footing();
-  /// Of a plan: a Footing's lead, at most.
+  /// The row's hone::gpu::Alignment, by the pointers of row_prologue(). From here on rounds go by `alignment`, not `aligned`.
+  [[nodiscard]] std::string alignment();
+  /// Of a plan: a Alignment's lead, at most.
   [[nodiscard]] std::string most_lead() const;
   [[nodiscard]] task::IntExpr pieces() const;
-  [[nodiscard]] task::IntExpr length() const;   ///< of the stretch
-  /// Elements that one word of 16 bytes holds of the widest tensor read or written along the stretch.
+  [[nodiscard]] task::IntExpr length() const;   ///< of the segment
+  /// Elements that one word of 16 bytes holds of the widest tensor read or written along the segment.
   [[nodiscard]] int widest_vector() const;
   [[nodiscard]] bool stores_elements() const;
   [[nodiscard]] std::string outline() const { return program_.outline(); }
@@ -66,7 +66,7 @@ class GpuWriter {
   [[nodiscard]] int slot_bytes() const;
   /// Empty where every reduction can be written; else why not.
   [[nodiscard]] std::string obstacle() const;
-  /// Empty where every scan can be written, all in one direction along the stretch; else why not.
+  /// Empty where every scan can be written, all in one direction along the segment; else why not.
   [[nodiscard]] std::string scan_obstacle() const;
   /// Whether rows are walked from their ends, as reverse scans need it.
   [[nodiscard]] bool goes_back() const;
@@ -87,7 +87,7 @@ class GpuWriter {
   /// A round over `tile`, which holds the whole row or, of a round of two passes, the block's part of it; then results
   /// are the block's, as r7, ….
   [[nodiscard]] std::string round_resident(const Round& round, const std::string& indent);
-  /// Brings what a round found together and names it; `merge`: between the threads of the team, first.
+  /// Brings what a round found together and names it; `merge`: between the threads of the group, first.
   [[nodiscard]] std::string merged(const Round& round, const std::string& indent, bool merge = true);
   /// By columns: all rows from `begin` to `end`; resident: `rows`, which holds them.
   [[nodiscard]] std::string pass_columns(size_t pass, const std::string& begin, const std::string& end, const std::string& indent);
@@ -118,7 +118,7 @@ class GpuWriter {
 
   /// What the round written last takes from tiles.
   [[nodiscard]] const std::vector<int>& taken() const { return loads_; }
-  /// Something of it is the same in all pieces of the stretch.
+  /// Something of it is the same in all pieces of the segment.
   [[nodiscard]] bool pieces_share() const;
   /// Loops: tiles of these leaves have a place to stay, `NAME_kept`.
   void keep(std::vector<int> leaves) { staying_ = std::move(leaves); }
@@ -135,7 +135,7 @@ class GpuWriter {
   [[nodiscard]] std::string leaf_tensor(int id) const;
   [[nodiscard]] std::string leaf_end(int id) const;   ///< behind the tensor that a leaf lies in
   [[nodiscard]] std::vector<task::IntExpr> steps() const;
-  [[nodiscard]] bool is_linear(int id) const { return linear(program_, id, stretch_.axes); }
+  [[nodiscard]] bool is_linear(int id) const { return linear(program_, id, segment_.axes); }
   [[nodiscard]] static bool linear(const Program& program, int id, const std::vector<int>& axes);
   [[nodiscard]] std::string offset(int node, const std::vector<int>& axes) const;
   [[nodiscard]] std::string decode(const std::vector<int>& axes, const std::string& from, const std::string& indent, bool narrow) const;
@@ -163,7 +163,7 @@ class GpuWriter {
   std::string rooms(const Pass& pass, const std::string& indent) const;
 
   const Program& program_;
-  Stretch stretch_;
+  Segment segment_;
   bool resident_;
   std::vector<int> kept_;
   size_t pass_ = 0;
@@ -177,7 +177,7 @@ class GpuWriter {
   std::set<int> have_;                       ///< resident: kept values that are there
   std::map<int, std::string> row_names_;
   std::vector<std::string> row_lines_;
-  bool decodes_ = false;                     ///< the body needs its place along each axis of the stretch
+  bool decodes_ = false;                     ///< the body needs its place along each axis of the segment
   std::set<int> scanned_;                    ///< scans whose results the tile has
   std::vector<int> across_;                  ///< leaves in a SwappedTile
   bool in_rows_ = false;

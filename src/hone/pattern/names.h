@@ -1,4 +1,4 @@
-// A task under names of ours. Names in a task are its user's: "float", "row", "team" and "THREADS" are fine there and would
+// A task under names of ours. Names in a task are its user's: "float", "row", "graph" and "THREADS" are fine there and would
 // be none in a kernel. So patterns write for the same task with every name prefixed (in_x, out_y, n_B), and only the launch
 // plan, a value, says which tensor and symbol of the user's each one is. Made once, where a task enters the library. Pure.
 #pragma once

@@ -33,8 +33,8 @@ struct Operand {
   [[nodiscard]] double bytes() const;
 };
 
-/// A product of factors of one byte, both or one of them with scales that are the same for stretches of the depth: the same task without
-/// the scales, which are to be applied to sums of such stretches.
+/// A product of factors of one byte, both or one of them with scales that are the same for segments of the depth: the same task without
+/// the scales, which are to be applied to sums of such segments.
 struct Scaled {
   task::Task bare;                    ///< find_computed() takes it; factors are numbers of one byte
   int left = -1, right = -1;          ///< the whole task's nodes that the product's operands are

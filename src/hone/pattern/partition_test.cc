@@ -134,7 +134,7 @@ TEST(NormalForm, PointwiseConvolutionIsAProductOfEachImage) {
   EXPECT_EQ((*found)->batch.extent.to_string(), "N");
   EXPECT_EQ((*found)->row.extent.to_string(), "O");
   EXPECT_EQ((*found)->depth.extent.to_string(), "C");
-  EXPECT_EQ((*found)->column.letters.size(), 2U);   // both directions of the image, one stretch
+  EXPECT_EQ((*found)->column.letters.size(), 2U);   // both directions of the image, one segment
   // The weights are the same for all images, and packed once.
   EXPECT_FALSE((*found)->a.has((*found)->batch));
   EXPECT_TRUE((*found)->b.has((*found)->batch));

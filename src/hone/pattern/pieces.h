@@ -1,5 +1,5 @@
 // What a concatenation feeds, taken apart: one element-wise computation a piece, each the whole computation on a
-// stretch of one axis of the result. So [a, b] * c becomes a * c[:n] and b * c[n:], and no concatenation is left. Pure.
+// segment of one axis of the result. So [a, b] * c becomes a * c[:n] and b * c[n:], and no concatenation is left. Pure.
 #pragma once
 #include <vector>
 
@@ -9,7 +9,7 @@
 namespace hone::pattern {
 
 struct Piece {
-  task::Task task;          ///< the inputs it needs; its output is the stretch, dense
+  task::Task task;          ///< the inputs it needs; its output is the segment, dense
   Placement placed;         ///< where that lies in the whole task's output
 };
 

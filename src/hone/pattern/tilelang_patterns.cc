@@ -122,7 +122,7 @@ std::vector<Offer> tile_loops(const task::Task& task, std::vector<std::string>& 
   if (!offers.empty()) return offers;
   const auto program = find_program(task, {.columns = false, .scans = true, .slices = true});
   if (!program) why_not.push_back("map, rows: " + program.error().message);
-  else if (program->has_scans()) add("rows", "sum within stretches, carry on between them", tile_rows(*program));
+  else if (program->has_scans()) add("rows", "sum within segments, carry on between them", tile_rows(*program));
   else if (program->has_reductions()) add("rows", "combine sums of threads", tile_rows(*program));
   else add("map", "fuse into one loop", tile_map(*program));
   return offers;

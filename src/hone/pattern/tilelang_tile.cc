@@ -136,8 +136,8 @@ std::string TileElements::stores(const std::vector<int>& outputs, const std::str
 }
 
 std::string TileElements::loop(const std::string& rows, const std::string& length, const std::string& indent, const std::string& body) {
-  return fmt::format("{0}for stretch in T.serial(T.ceildiv({2}, BLOCK)):\n{0}    for i, j in T.Parallel(ROWS, BLOCK):\n{0}        row = block * ROWS + i\n"
-                     "{0}        at = stretch * BLOCK + j\n{0}        if (row < {1}) & (at < {2}):\n{3}", indent, rows, length, body);
+  return fmt::format("{0}for segment in T.serial(T.ceildiv({2}, BLOCK)):\n{0}    for i, j in T.Parallel(ROWS, BLOCK):\n{0}        row = block * ROWS + i\n"
+                     "{0}        at = segment * BLOCK + j\n{0}        if (row < {1}) & (at < {2}):\n{3}", indent, rows, length, body);
 }
 
 std::string TileElements::pass(size_t number, const std::string& rows, const std::string& length, const std::string& indent) {
@@ -199,14 +199,14 @@ std::string TileElements::scan(const std::string& rows, const std::string& lengt
   const bool reverse = node.attr<bool>("reverse"), exclusive = node.attr<bool>("exclusive");
   const std::string type = tile_type(node.type.dtype), step = indent + "    ", inner = indent + "            ";
   const auto tiles = [&](const std::string& body, const std::string& otherwise) {
-    return fmt::format("{0}for i, j in T.Parallel(ROWS, BLOCK):\n{0}    row = block * ROWS + i\n{0}    at = stretch * BLOCK + j\n"
+    return fmt::format("{0}for i, j in T.Parallel(ROWS, BLOCK):\n{0}    row = block * ROWS + i\n{0}    at = segment * BLOCK + j\n"
                        "{0}    if (row < {1}) & (at < {2}):\n{3}{4}", step, rows, length, body, otherwise);
   };
   const auto [operand_lines, operand] = value(node.operands[0], inner);
   const std::string taken = tile_cast(operand, program_.node(node.operands[0]).type.dtype, node.type.dtype, false);
   std::string text = fmt::format("{0}line = T.alloc_shared((ROWS, BLOCK), \"{1}\")\n{0}sums = T.alloc_shared((ROWS, BLOCK), \"{1}\")\n"
                                  "{0}before = T.alloc_fragment((ROWS,), \"{1}\")\n{0}T.clear(before)\n", indent, type);
-  text += fmt::format("{0}for step in T.serial(T.ceildiv({1}, BLOCK)):\n{0}    stretch = {2}\n", indent, length,
+  text += fmt::format("{0}for step in T.serial(T.ceildiv({1}, BLOCK)):\n{0}    segment = {2}\n", indent, length,
                       reverse ? fmt::format("T.ceildiv({}, BLOCK) - 1 - step", length) : "step");
   text += tiles(fmt::format("{}{}line[i, j] = {}\n", operand_lines, inner, taken), fmt::format("{0}    else:\n{0}        line[i, j] = T.cast(0, \"{1}\")\n", step, type));
   text += fmt::format("{}T.cumsum(line, sums, dim=1, reverse={})\n", step, reverse ? "True" : "False");

@@ -56,7 +56,7 @@ Result<kernel::Kernel> product_kernel(const task::Task& task, const TiledProduct
   slots["places"] = its.places;
   slots["loads"] = its.loads;
   slots["accumulator"] = lanes_type(rest.accumulate);
-  // Of f32 each stretch of the depth is summed by itself, so that errors grow with the number of stretches and not with the depth.
+  // Of f32 each segment of the depth is summed by itself, so that errors grow with the number of segments and not with the depth.
   slots["multiply"] = method.exact                       ? fmt::format("total += tl.dot(x, y{})", method.precision)
                       : rest.accumulate == DType::kI32 ? "total = tl.dot(x, y, total, out_dtype=tl.int32)"
                                                        : fmt::format("total = tl.dot(x, y, total{})", method.precision);

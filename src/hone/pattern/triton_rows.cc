@@ -89,10 +89,10 @@ Result<kernel::Kernel> rows(const Program& program) {
   if (std::string why = held.obstacle(); !why.empty()) return fail(ErrorCode::kUnavailable, why);
   const std::string indent = "        ";
   const std::string prologue = held.rows_prologue("    ");
-  std::string whole = held.places_prologue(indent), stretches;
-  for (size_t pass = 0; pass < program.passes.size(); ++pass) whole += held.pass_held(pass, indent), stretches += looped.pass_looped(pass, indent);
+  std::string whole = held.places_prologue(indent), segments;
+  for (size_t pass = 0; pass < program.passes.size(); ++pass) whole += held.pass_held(pass, indent), segments += looped.pass_looped(pass, indent);
   whole += held.row_stores(indent);
-  stretches += looped.row_stores(indent);
+  segments += looped.row_stores(indent);
   const int64_t length = covering(largest(*program.task, program.row_length()), 1, 1 << 30), count = largest(*program.task, program.rows());
   // Across memory: neighbours in a line of memory are different rows.
   const bool across = !program.row_axes.empty() && program.row_axes.back() == program.nest.order.back();
@@ -111,10 +111,10 @@ Result<kernel::Kernel> rows(const Program& program) {
   slots["length_name"] = parameters.extent(program.row_length());
   slots["args"] = parameters.arguments();
   slots["parameters"] = parameters.parameters();
-  slots["functions"] = lanes_functions(whole + stretches);
+  slots["functions"] = lanes_functions(whole + segments);
   slots["rows_prologue"] = prologue;
   slots["held"] = whole;
-  slots["looped"] = stretches;
+  slots["looped"] = segments;
   return finished(fill_pattern("patterns/triton/rows.py", slots), "rows");
 }
 

@@ -38,7 +38,7 @@ class TritonTile {
 
   /// The lines of pass p over tiles that hold whole rows: reductions into r5, …, stores.
   [[nodiscard]] std::string pass_held(size_t pass, const std::string& indent);
-  /// Those of a pass in stretches of BLOCK, with a loop of its own.
+  /// Those of a pass in segments of BLOCK, with a loop of its own.
   [[nodiscard]] std::string pass_looped(size_t pass, const std::string& indent);
   /// Outputs without places along a row.
   [[nodiscard]] std::string row_stores(const std::string& indent);

@@ -41,7 +41,7 @@ struct ClockReading {
 /// The frequency that the multiprocessors had between two readings (MHz, the median of those in both); 0 where there is none.
 [[nodiscard]] double clock_mhz(std::span<const ClockReading> before, std::span<const ClockReading> after);
 
-/// A stretch of a card's memory.
+/// A segment of a card's memory.
 struct Piece {
   int64_t offset = 0, bytes = 0;
 };

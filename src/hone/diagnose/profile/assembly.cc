@@ -166,16 +166,16 @@ size_t head_of(const Flow& flow, const std::vector<size_t>& cycle) {
   return cycle.front();
 }
 
-/// Instructions of a cycle without what was moved out of line: of the stretches that it is made of, the heaviest.
+/// Instructions of a cycle without what was moved out of line: of the segments that it is made of, the heaviest.
 std::vector<Instruction> code_of(const Function& function, const Flow& flow, const std::vector<size_t>& cycle) {
-  std::vector<Instruction> best, stretch;
+  std::vector<Instruction> best, segment;
   const auto take = [&] {
-    if (best.empty() || mix_of(stretch).weight() > mix_of(best).weight()) best = std::move(stretch);
-    stretch.clear();
+    if (best.empty() || mix_of(segment).weight() > mix_of(best).weight()) best = std::move(segment);
+    segment.clear();
   };
   for (size_t i = 0; i < cycle.size(); ++i) {
     if (i > 0 && cycle[i] != cycle[i - 1] + 1) take();
-    for (size_t at = flow.first[cycle[i]]; at < flow.end[cycle[i]]; ++at) stretch.push_back(function.code[at]);
+    for (size_t at = flow.first[cycle[i]]; at < flow.end[cycle[i]]; ++at) segment.push_back(function.code[at]);
   }
   take();
   return best;

@@ -23,7 +23,7 @@ struct Function {
 /// Functions in the order of the listing; lines that are no instruction are passed over.
 [[nodiscard]] std::vector<Function> read_assembly(std::string_view listing);
 
-/// Counts of a stretch of code.
+/// Counts of a segment of code.
 struct Mix {
   int all = 0;
   int vector = 0;        ///< packed, on vector registers

@@ -26,7 +26,7 @@ size_t times(const std::string& text, const std::string& what) {
   return n;
 }
 
-TEST(PtxCounting, InstructionsByStretchesWithoutABranch) {
+TEST(PtxCounting, InstructionsBySegmentsWithoutABranch) {
   const std::string text = counting("setp.eq.s32 %p1, %r1, 0;\n@%p1 bra $over;\nadd.f32 %f1, %f1, %f1;\nadd.f32 %f1, %f1, %f1;\n$over:\n");
   EXPECT_THAT(text, HasSubstr("hone_counts[3584]"));
   EXPECT_THAT(text, HasSubstr("add.u64 %hone_n0, %hone_n0, 4;")) << "two parameters, a comparison and the branch";

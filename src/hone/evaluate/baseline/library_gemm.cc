@@ -26,7 +26,7 @@ int64_t stride_of(char letter, const std::string& letters, const task::Shape& sh
   return stride;
 }
 
-/// Joins neighbours that are one stretch in every operand; axes of one element vanish.
+/// Joins neighbours that are one segment in every operand; axes of one element vanish.
 std::vector<Axis> joined(const std::vector<Axis>& axes) {
   std::vector<Axis> out;
   for (const Axis& axis : axes) {
@@ -93,7 +93,7 @@ Result<GemmForm> as_gemm(const task::ConcreteGraph& concrete) {
   for (const char letter : letters[0])
     if (!has(2, letter)) k.push_back(axis_of(letter));
   k = joined(k);
-  if (k.size() > 1) return not_one("the axes to sum over are not one stretch of memory");
+  if (k.size() > 1) return not_one("the axes to sum over are not one segment of memory");
   if (!k.empty()) form.k = k[0];
   form.m = take_last(m, batch);
   form.n = take_last(n, batch);

@@ -19,7 +19,7 @@ struct GemmForm {
   Axis m, n, k;                   ///< m: a and c move; n: b and c; k: a and b
 };
 
-/// kUnavailable where the graph is something else, or where an axis to sum over is not one stretch.
+/// kUnavailable where the graph is something else, or where an axis to sum over is not one segment.
 [[nodiscard]] Result<GemmForm> as_gemm(const task::ConcreteGraph& graph);
 
 }  // namespace hone::evaluate

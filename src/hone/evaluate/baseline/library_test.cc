@@ -45,7 +45,7 @@ TEST(LibraryGemm, PlainAndTransposed) {
   EXPECT_EQ(turned.n.b, 4);
 }
 
-TEST(LibraryGemm, LeadingAxesJoinWhereTheyAreOneStretch) {
+TEST(LibraryGemm, LeadingAxesJoinWhereTheyAreOneSegment) {
   const GemmForm wide = form_of("c = a @ b", {"a=f32[2,3,4]", "b=f32[4,5]"}).value();
   EXPECT_EQ(wide.m.extent, 6);
   EXPECT_TRUE(wide.batch.empty());

@@ -175,12 +175,12 @@ Interval Comparer::bootstrap_over_processes() const {
   // Few processes show too little of their own spread: scale as Student's interval for the mean
   // of k values is scaled against the plain bootstrap.
   const auto count = static_cast<double>(k);
-  const double stretch = std::sqrt(count / (count - 1)) *
+  const double widening = std::sqrt(count / (count - 1)) *
                          student_t(options_.confidence, static_cast<int>(k) - 1) /
                          normal_z(options_.confidence);
   const double centre = median_of_sorted(sorted_);
-  return {centre - stretch * std::max(0.0, centre - quantile_of_sorted(medians, tail)),
-          centre + stretch * std::max(0.0, quantile_of_sorted(medians, 1.0 - tail) - centre)};
+  return {centre - widening * std::max(0.0, centre - quantile_of_sorted(medians, tail)),
+          centre + widening * std::max(0.0, quantile_of_sorted(medians, 1.0 - tail) - centre)};
 }
 
 Comparison Comparer::side_of(const Ratio& interval) const {

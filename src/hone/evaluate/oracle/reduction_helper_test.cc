@@ -10,7 +10,7 @@
 #include "hone/evaluate/oracle/card/card_reductions.h"
 #include "hone/evaluate/oracle/evaluator.h"
 #include "hone/evaluate/oracle/testing.h"
-#include "hone/evaluate/verify/stretches.h"
+#include "hone/evaluate/verify/segments.h"
 
 namespace hone::evaluate {
 namespace {
@@ -62,13 +62,13 @@ Coverage covered(const Case& c, int64_t least = 1) {
 
 /// The inputs with NaN in place of what nobody may read.
 std::vector<std::vector<uint8_t>> only_what_is_read(const Case& c, const Coverage& coverage, std::span<const Box> boxes) {
-  std::vector<std::vector<Stretch>> read(c.data.size());
+  std::vector<std::vector<Segment>> read(c.data.size());
   add_what_is_read(c.graph, 0, boxes, read, coverage);
   std::vector<std::vector<uint8_t>> data;
   for (size_t i = 0; i < c.data.size(); ++i) {
     std::vector<float> values(c.data[i].size() / 4, NAN);
     const auto* const from = reinterpret_cast<const float*>(c.data[i].data());
-    for (const Stretch& s : read[i]) std::copy(from + s.begin, from + s.end, values.begin() + s.begin);
+    for (const Segment& s : read[i]) std::copy(from + s.begin, from + s.end, values.begin() + s.begin);
     data.emplace_back(reinterpret_cast<const uint8_t*>(values.data()), reinterpret_cast<const uint8_t*>(values.data() + values.size()));
   }
   return data;

@@ -34,7 +34,7 @@ void repeat_slabs(const Elements& e, const task::Shape& shape, base::Rng& rng) {
   }
 }
 
-/// Rows, or stretches of them, of one value with one exception.
+/// Rows, or segments of them, of one value with one exception.
 void level_rows(const Elements& e, const task::Shape& shape, bool zeros, base::Rng& rng) {
   const int64_t total = task::element_count(shape), columns = shape.back();
   for (int64_t row = 0; row < total; row += columns) {

@@ -95,9 +95,9 @@ double mean_of(const Reference& reference) {
   return count > 0 ? sum / count : 0;
 }
 
-/// Every odd element of a stretch becomes its neighbour.
-void subsample(uint8_t* data, const Stretch& stretch, int64_t element) {
-  for (int64_t at = stretch.begin | 1; at < stretch.end; at += 2)
+/// Every odd element of a segment becomes its neighbour.
+void subsample(uint8_t* data, const Segment& segment, int64_t element) {
+  for (int64_t at = segment.begin | 1; at < segment.end; at += 2)
     std::memcpy(data + at * element, data + (at - 1) * element, static_cast<size_t>(element));
 }
 
@@ -161,8 +161,8 @@ class Trial {
   /// From here on only kSubsampled may be asked for.
   void subsample_inputs() {
     for (int i = 0; i < static_cast<int>(views_.size()); ++i) {
-      std::vector<Stretch> parts;
-      for (const Stretch& s : inputs_.drawn(i))
+      std::vector<Segment> parts;
+      for (const Segment& s : inputs_.drawn(i))
         for (int64_t at = s.begin / 2 * 2; at < s.end; at += kScreenPart) parts.push_back({at, std::min(at + kScreenPart, s.end)});
       parallel_for(static_cast<int64_t>(parts.size()), threads_, [&](int64_t part) {
         subsample(inputs_.data(i), parts[static_cast<size_t>(part)], task::size_of(views_[static_cast<size_t>(i)].dtype));

@@ -3,7 +3,7 @@
 #include <sys/mman.h>
 
 #include "hone/evaluate/verify/integer_bounds.h"
-#include "hone/evaluate/verify/stretches.h"
+#include "hone/evaluate/verify/segments.h"
 
 namespace hone::evaluate {
 namespace {
@@ -21,19 +21,19 @@ void ask_for_huge_pages(uint8_t* data, int64_t bytes) {
 }  // namespace
 
 DrawnInputs::DrawnInputs(const task::Task& task, const task::ConcreteGraph& graph)
-    : task_(task), graph_(graph), stretches_(graph.graph.inputs.size()), bounds_(draw_bounds(task, graph)) {
+    : task_(task), graph_(graph), segments_(graph.graph.inputs.size()), bounds_(draw_bounds(task, graph)) {
   for (size_t i = 0; i < task.inputs.size(); ++i)
     data_.push_back(std::make_unique_for_overwrite<uint8_t[]>(static_cast<size_t>(
         task::element_count(graph.shapes[static_cast<size_t>(graph.graph.inputs[i])]) * task::size_of(task.inputs[i].type.dtype))));
 }
 
 void DrawnInputs::need(int output, std::span<const Box> boxes, const Coverage& coverage) {
-  add_what_is_read(graph_, output, boxes, stretches_, coverage);
+  add_what_is_read(graph_, output, boxes, segments_, coverage);
 }
 
 void DrawnInputs::need_all(int input) {
   const auto at = static_cast<size_t>(input);
-  stretches_[at] = {{0, task::element_count(graph_.shapes[static_cast<size_t>(graph_.graph.inputs[at])])}};
+  segments_[at] = {{0, task::element_count(graph_.shapes[static_cast<size_t>(graph_.graph.inputs[at])])}};
 }
 
 void DrawnInputs::draw(Family family, std::span<const uint64_t> seeds, int threads) {
@@ -41,9 +41,9 @@ void DrawnInputs::draw(Family family, std::span<const uint64_t> seeds, int threa
     const task::InputSpec& spec = task_.inputs[i];
     const task::Shape& shape = graph_.shapes[static_cast<size_t>(graph_.graph.inputs[i])];
     int64_t drawn = 0;
-    for (const Stretch& s : stretches_[i]) drawn += s.end - s.begin;
+    for (const Segment& s : segments_[i]) drawn += s.end - s.begin;
     if (drawn * kShareDrawn >= task::element_count(shape)) ask_for_huge_pages(data_[i].get(), task::element_count(shape) * task::size_of(spec.type.dtype));
-    evaluate::draw(spec, shape, bounds_[i], family, seeds[i], data_[i].get(), threads, &stretches_[i]);
+    evaluate::draw(spec, shape, bounds_[i], family, seeds[i], data_[i].get(), threads, &segments_[i]);
   }
 }
 

@@ -25,15 +25,15 @@ class DrawnInputs {
   void draw(Family family, std::span<const uint64_t> seeds, int threads);
 
   [[nodiscard]] std::vector<TensorView> views() const;
-  /// The stretches of an input that are drawn, sorted, apart from each other.
-  [[nodiscard]] const std::vector<Stretch>& drawn(int input) const { return stretches_[static_cast<size_t>(input)]; }
+  /// The segments of an input that are drawn, sorted, apart from each other.
+  [[nodiscard]] const std::vector<Segment>& drawn(int input) const { return segments_[static_cast<size_t>(input)]; }
   [[nodiscard]] uint8_t* data(int input) { return data_[static_cast<size_t>(input)].get(); }
 
  private:
   const task::Task& task_;
   const task::ConcreteGraph& graph_;
   std::vector<std::unique_ptr<uint8_t[]>> data_;
-  std::vector<std::vector<Stretch>> stretches_;
+  std::vector<std::vector<Segment>> segments_;
   std::vector<DrawBounds> bounds_;
 };
 

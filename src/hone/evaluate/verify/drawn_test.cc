@@ -53,7 +53,7 @@ double check_same_answers(const Case& c, Family family) {
   EXPECT_EQ(a.anchor.max, b.anchor.max);
   double drawn = 0, total = 0;
   for (size_t i = 0; i < c.task.inputs.size(); ++i) {
-    for (const Stretch& s : part.drawn(static_cast<int>(i))) drawn += static_cast<double>(s.end - s.begin);
+    for (const Segment& s : part.drawn(static_cast<int>(i))) drawn += static_cast<double>(s.end - s.begin);
     total += static_cast<double>(task::element_count(c.graph.shapes[static_cast<size_t>(c.graph.graph.inputs[i])]));
   }
   return drawn / total;

@@ -296,12 +296,12 @@ std::string_view name_of(Family family) {
 }
 
 void draw(const InputSpec& spec, const Shape& shape, const DrawBounds& bounds, Family family,
-          uint64_t seed, void* data, int threads, const std::vector<Stretch>* only) {
+          uint64_t seed, void* data, int threads, const std::vector<Segment>* only) {
   if (is_known(spec, shape)) {
     const std::string& bytes = *spec.values->bytes;
     const auto element = static_cast<size_t>(task::size_of(spec.type.dtype));
-    const std::vector<Stretch> all{{0, task::element_count(shape)}};
-    for (const Stretch& s : only ? *only : all)
+    const std::vector<Segment> all{{0, task::element_count(shape)}};
+    for (const Segment& s : only ? *only : all)
       std::memcpy(static_cast<char*>(data) + static_cast<size_t>(s.begin) * element, bytes.data() + static_cast<size_t>(s.begin) * element, static_cast<size_t>(s.end - s.begin) * element);
     return;
   }
@@ -312,7 +312,7 @@ void draw(const InputSpec& spec, const Shape& shape, const DrawBounds& bounds, F
   const int64_t count = (t.total + grain - 1) / grain;
   std::vector<uint8_t> wanted(static_cast<size_t>(count), !only || t.mirrored());
   if (only)
-    for (const Stretch& s : *only)
+    for (const Segment& s : *only)
       std::fill(wanted.begin() + s.begin / grain, wanted.begin() + (s.end + grain - 1) / grain, uint8_t{1});
   parallel_for(count, threads, [&](int64_t part) {
     if (wanted[static_cast<size_t>(part)]) draw_part(t, part * grain, std::min(grain, t.total - part * grain));

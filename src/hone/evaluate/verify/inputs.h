@@ -46,7 +46,7 @@ struct DrawBounds {
 };
 
 /// Neighbouring elements of a tensor, row-major.
-struct Stretch {
+struct Segment {
   int64_t begin, end;
 };
 
@@ -55,9 +55,9 @@ struct Stretch {
 
 /// Fills `data` (dense, row-major, `shape`, spec.type.dtype) with the family's values, mapped into
 /// spec's domain and structure; known values are those of the task, whatever the family and the seed.
-/// Two threads at most by default; deterministic in (family, seed). Given stretches, elements in them get the
+/// Two threads at most by default; deterministic in (family, seed). Given segments, elements in them get the
 /// values that they would get anyway; of the others, those near one too, the rest is not touched.
 void draw(const task::InputSpec& spec, const task::Shape& shape, const DrawBounds& bounds, Family family,
-          uint64_t seed, void* data, int threads = 2, const std::vector<Stretch>* only = nullptr);
+          uint64_t seed, void* data, int threads = 2, const std::vector<Segment>* only = nullptr);
 
 }  // namespace hone::evaluate

@@ -300,7 +300,7 @@ bool has_zero_slab(const std::vector<double>& values, const Shape& shape, size_t
   return std::find(zero.begin(), zero.end(), true) != zero.end();
 }
 
-TEST(Inputs, sparse_has_stretches_of_zeros_along_every_axis_in_most_draws) {
+TEST(Inputs, sparse_has_segments_of_zeros_along_every_axis_in_most_draws) {
   const Shape shape{5, 40, 60};
   for (const DType type : {DType::kF32, DType::kF64, DType::kBF16, DType::kI32}) {
     int with = 0;

@@ -99,7 +99,7 @@ int main() {
 }
 )~";
 
-/// Several threads call at once, on teams of different sizes and with different needs of memory.
+/// Several threads call at once, on pools of different sizes and with different needs of memory.
 constexpr std::string_view kManyCallers = R"~(
 void one(int64_t N, int64_t D, int threads) {
   Array<float> x(N * D), y(D);

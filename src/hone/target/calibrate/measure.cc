@@ -1,4 +1,4 @@
-// Runs the loops on a team of pinned threads, several times each, and keeps the best.
+// Runs the loops on a pool of pinned threads, several times each, and keeps the best.
 #include <sched.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -23,7 +23,7 @@ namespace {
 constexpr int kLooks = 5, kMostLooks = 25;
 constexpr double kLooksNs = 100e6;        ///< for the looks at one peak, after the first few
 constexpr double kProductLookNs = 3e6;    ///< short: some looks fall between what disturbs
-/// What a team may have waited for CPUs before it counts as disturbed, as a share of its time.
+/// What a pool may have waited for CPUs before it counts as disturbed, as a share of its time.
 constexpr double kContended = 0.02;
 /// A disturbed measurement is repeated until this has passed.
 constexpr int64_t kPatienceNs = 1'500'000'000;
@@ -44,9 +44,9 @@ void pin_to(int index) {
 
 /// Threads that start together. A run lasts from the first start to the last end, by the members' own
 /// clock readings: whoever waits for them has no CPU to itself.
-class Team {
+class ThreadPool {
  public:
-  explicit Team(int threads)
+  explicit ThreadPool(int threads)
       : threads_(threads), gate_(threads + 1), spans_(static_cast<size_t>(threads)) {
     for (int i = 0; i < threads; ++i)
       members_.emplace_back([this, i] {
@@ -62,13 +62,13 @@ class Team {
         }
       });
   }
-  ~Team() {
+  ~ThreadPool() {
     work_ = nullptr;
     gate_.arrive_and_wait();
     for (std::thread& member : members_) member.join();
   }
-  Team(const Team&) = delete;
-  Team& operator=(const Team&) = delete;
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
 
   [[nodiscard]] int size() const { return threads_; }
   double run_ns(std::function<void(int)> work) {
@@ -100,14 +100,14 @@ class Team {
   std::vector<std::thread> members_;
 };
 
-double product_rate(Team& team, const calibrate::Products& products) {
+double product_rate(ThreadPool& pool, const calibrate::Products& products) {
   // One round takes a few cycles: start small, and grow until a look is long enough.
   int64_t rounds = 1000;
   const auto look = [&](int) { products.run(rounds); };
-  for (double ns = team.run_ns(look); ns < kProductLookNs / 4 && rounds < (int64_t{1} << 40); ns = team.run_ns(look))
+  for (double ns = pool.run_ns(look); ns < kProductLookNs / 4 && rounds < (int64_t{1} << 40); ns = pool.run_ns(look))
     rounds = static_cast<int64_t>(static_cast<double>(rounds) * std::clamp(kProductLookNs / ns, 2.0, 100.0));
-  const double all = static_cast<double>(rounds) * static_cast<double>(products.per_round) * team.size();
-  return all / team.best_ns(look);
+  const double all = static_cast<double>(rounds) * static_cast<double>(products.per_round) * pool.size();
+  return all / pool.best_ns(look);
 }
 
 /// Memory of its own, mapped by huge pages where the kernel gives them.
@@ -139,14 +139,14 @@ size_t stream_bytes(int threads) {
   return static_cast<size_t>(part * threads);
 }
 
-void measure_streams(Team& team, CpuPeaks& peaks) {
-  const size_t bytes = stream_bytes(team.size());
+void measure_streams(ThreadPool& pool, CpuPeaks& peaks) {
+  const size_t bytes = stream_bytes(pool.size());
   const Buffer buffer(bytes);
   if (!buffer.data()) return;
-  const size_t part = bytes / static_cast<size_t>(team.size()), half = part / 2;
+  const size_t part = bytes / static_cast<size_t>(pool.size()), half = part / 2;
   const auto own = [&](int i) { return buffer.data() + part * static_cast<size_t>(i); };
-  const auto rate = [&](const std::function<void(int)>& work) { return static_cast<double>(bytes) / team.best_ns(work); };
-  team.run_ns([&](int i) { calibrate::write_stream(own(i), part, false); });  // the first touch, on the thread that uses it
+  const auto rate = [&](const std::function<void(int)>& work) { return static_cast<double>(bytes) / pool.best_ns(work); };
+  pool.run_ns([&](int i) { calibrate::write_stream(own(i), part, false); });  // the first touch, on the thread that uses it
   peaks.read = rate([&](int i) { calibrate::read_stream(own(i), part); });
   for (const bool around : {false, true}) {
     peaks.write = std::max(peaks.write, rate([&](int i) { calibrate::write_stream(own(i), part, around); }));
@@ -158,12 +158,12 @@ CpuPeaks measure_once(int threads) {
   CpuPeaks peaks;
   peaks.threads = threads;
   const int64_t waited = run_delay_ns(getpid()), stolen = stolen_ns(), start = base::system_clock().now_ns();
-  Team team(peaks.threads);
-  measure_streams(team, peaks);
-  peaks.f64 = product_rate(team, calibrate::f64_products());
-  peaks.f32 = product_rate(team, calibrate::f32_products());
-  peaks.bf16 = std::max(peaks.f32, product_rate(team, calibrate::bf16_products()));
-  peaks.i8 = std::max(peaks.f32, product_rate(team, calibrate::i8_products()));
+  ThreadPool pool(peaks.threads);
+  measure_streams(pool, peaks);
+  peaks.f64 = product_rate(pool, calibrate::f64_products());
+  peaks.f32 = product_rate(pool, calibrate::f32_products());
+  peaks.bf16 = std::max(peaks.f32, product_rate(pool, calibrate::bf16_products()));
+  peaks.i8 = std::max(peaks.f32, product_rate(pool, calibrate::i8_products()));
   const double lost = static_cast<double>(run_delay_ns(getpid()) - waited + stolen_ns() - stolen);
   const double all = static_cast<double>(base::system_clock().now_ns() - start) * peaks.threads;
   peaks.quiet = lost <= kContended * all;

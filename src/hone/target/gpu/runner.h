@@ -56,7 +56,7 @@ class GpuRunner {
   /// Takes from the candidate what it may have kept of the calls before: the module's variables are new, workspaces hold a word
   /// that nobody can foresee, NaN for every type of float.
   bool scrub(uint64_t secret);
-  /// Each region lies at the end of its own stretch of addresses, with nothing mapped on either side.
+  /// Each region lies at the end of its own segment of addresses, with nothing mapped on either side.
   bool map_regions(const std::vector<int>& descriptors);
   bool make_workspaces();
   /// Each tensor in an allocation of its exact size, so that whoever watches sees a step beyond it. Inputs belong to

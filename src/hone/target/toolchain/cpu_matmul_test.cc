@@ -123,7 +123,7 @@ TEST_F(CpuMatmul, TilesLeaveOutWhatIsClipped) {
   const auto right = packed<P, C, false>(b, Layout::kBeside);
   std::vector<float> block(static_cast<size_t>(n * n), std::nanf(""));
   multiply_block<P, R, C, 16>(block.data(), n, left.data(), right.data(), n, n, n,
-                              [](int64_t row, int64_t column, Stretch now) { return Stretch{max(now.low, row), min(now.end, column + C)}; });
+                              [](int64_t row, int64_t column, Segment now) { return Segment{max(now.low, row), min(now.end, column + C)}; });
   for (int64_t i = 0; i < n; ++i)
     for (int64_t j = 0; j < n; ++j) {
       double sum = 0;

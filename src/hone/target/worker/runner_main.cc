@@ -108,7 +108,7 @@ uint64_t step_of(const OrderInfo& order, int64_t blocks) {
   return step;
 }
 
-/// Fixed team of threads, the calling one included. Between batches it sleeps on a futex; inside a
+/// Fixed pool of threads, the calling one included. Between batches it sleeps on a futex; inside a
 /// batch it spins, because there a wake-up would cost more than the work between two launches.
 class Pool {
  public:

@@ -425,7 +425,7 @@ const OpRow kShapeOps[] = {
     {"unfold(x, kernel: ints, dilation: ints = 1, padding: ints = 0, stride: ints = 1)", "",
      "The windows of a convolution over x [N, C, H, W] as columns, [N, C*K*K, windows] (im2col); windows along one axis: windows.", infer_unfold, lower_unfold},
     {"windows(x, axis: axis, size: int, step: int = 1)", "",
-     "Every stretch of `size` elements along an axis, `step` apart, as a new last axis (PyTorch's x.unfold).", infer_windows, lower_windows},
+     "Every segment of `size` elements along an axis, `step` apart, as a new last axis (PyTorch's x.unfold).", infer_windows, lower_windows},
     {"flip(x, axis: axes)", "", "Order reversed along axes.", infer_same, lower_flip},
     {"roll(x, shifts: ints, axis: ints)", "",
      "Elements moved along axes, those beyond the end coming back at the start.", infer_roll, lower_roll},

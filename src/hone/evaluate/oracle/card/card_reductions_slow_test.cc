@@ -15,7 +15,7 @@ namespace {
 using target::Region;
 using testing::Case;
 
-/// A stretch of this process's memory that launches may be given addresses in.
+/// A segment of this process's memory that launches may be given addresses in.
 struct Block {
   uint64_t address;
   int64_t bytes;

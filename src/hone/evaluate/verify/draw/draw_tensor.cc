@@ -35,9 +35,9 @@ DrawKind kind_of(const InputSpec& spec) {
   }
 }
 
-/// One slab across each axis of three or more: whatever axes a norm runs over, some of its stretches
+/// One slab across each axis of three or more: whatever axes a norm runs over, some of its segments
 /// are all zero. A quarter of the draws have none, so that tasks which make nothing but NaN of such a
-/// stretch see the family too.
+/// segment see the family too.
 std::vector<Slab> slabs_of(const InputSpec& spec, const Shape& shape, const Recipe& recipe) {
   std::vector<Slab> slabs;
   const bool holds_zero = recipe.kind == DrawKind::kReal || recipe.kind == DrawKind::kUnitInterval ||

@@ -61,7 +61,7 @@ struct ColumnState<ArgExtreme<LARGEST>, V, WIDTH> {
   HONE_INLINE void finish() {}
 };
 
-/// Sums go in stretches of rows, the stretches in double: the error does not grow with the rows.
+/// Sums go in segments of rows, the segments in double: the error does not grow with the rows.
 template <class V, int WIDTH>
 struct ColumnState<Sum, V, WIDTH> {
   using Total = typename detail::Summing<Lane<V>>::Type;

@@ -150,10 +150,10 @@ class Reduce {
   template <class Body>
   HONE_INLINE void run(int64_t count, Body body) {
     constexpr int64_t kWidth = width<V>;
-    // 32 additions a lane: rounding stays below two units of the stretch's sum.
-    constexpr int64_t kStretch = 32 * UNROLL * kWidth;
-    for (int64_t start = 0; start < count; start += kStretch) {
-      const int64_t end = start + kStretch < count ? start + kStretch : count;
+    // 32 additions a lane: rounding stays below two units of the segment's sum.
+    constexpr int64_t kSegment = 32 * UNROLL * kWidth;
+    for (int64_t start = 0; start < count; start += kSegment) {
+      const int64_t end = start + kSegment < count ? start + kSegment : count;
       int64_t j = start;
       for (; j + UNROLL * kWidth <= end; j += UNROLL * kWidth) {
         HONE_UNROLL(8)

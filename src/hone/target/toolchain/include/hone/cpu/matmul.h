@@ -67,29 +67,29 @@ struct RegisterTile {
 };
 
 /// Where depth begins and ends for a register tile.
-struct Stretch {
+struct Segment {
   int64_t low, end;
 };
 /// From the first to the last, for every tile.
 struct WholeDepth {
-  HONE_INLINE Stretch operator()(int64_t, int64_t, Stretch all) const { return all; }
+  HONE_INLINE Segment operator()(int64_t, int64_t, Segment all) const { return all; }
 };
 
 /// What depth from `all.low` to `all.end` adds to a block of the result, rows x columns of it in use, lines `stride`
 /// apart (a multiple of COLUMNS, as far as whole register tiles reach): panels of a (ROWS each) times panels of b
 /// (COLUMNS each), each panel `depth` lines long (a multiple of P::kGroup), one after the other in memory. `clip` says
-/// of the tile at (row, column) how much of the stretch can differ from zero. FIRST: nothing lies there yet.
+/// of the tile at (row, column) how much of the segment can differ from zero. FIRST: nothing lies there yet.
 template <class P, int ROWS, int COLUMNS, bool FIRST, class Clip>
-HONE_INLINE void multiply_stretch(Lane<typename P::Sum>* HONE_RESTRICT block, int64_t stride, const typename P::Element* a,
-                                  const typename P::Element* b, int64_t depth, int64_t rows, int64_t columns, Stretch all, Clip clip) {
+HONE_INLINE void multiply_segment(Lane<typename P::Sum>* HONE_RESTRICT block, int64_t stride, const typename P::Element* a,
+                                  const typename P::Element* b, int64_t depth, int64_t rows, int64_t columns, Segment all, Clip clip) {
   constexpr int kWidth = width<typename P::Sum>;
   static_assert(COLUMNS % kWidth == 0, "a register tile is made of whole vectors");
   for (int64_t column = 0; column < columns; column += COLUMNS)
     for (int64_t row = 0; row < rows; row += ROWS) {
-      const Stretch now = clip(row, column, all);
+      const Segment now = clip(row, column, all);
       if (!FIRST && now.low >= now.end) continue;
       RegisterTile<P, ROWS, COLUMNS / kWidth> tile;
-      // Each stretch is summed by itself: the error grows with its length, and hardly with the depth.
+      // Each segment is summed by itself: the error grows with its length, and hardly with the depth.
       tile.clear();
       tile.multiply(a + row * depth + now.low * ROWS, b + column * depth + now.low * COLUMNS, ceil_div(now.end - now.low, P::kGroup));
       tile.template store_to<!FIRST>(block + row * stride + column, stride);
@@ -100,10 +100,10 @@ HONE_INLINE void multiply_stretch(Lane<typename P::Sum>* HONE_RESTRICT block, in
 template <class P, int ROWS, int COLUMNS, int DEPTH, class Clip = WholeDepth>
 HONE_INLINE void multiply_block(Lane<typename P::Sum>* HONE_RESTRICT block, int64_t stride, const typename P::Element* a,
                                 const typename P::Element* b, int64_t depth, int64_t rows, int64_t columns, Clip clip = {}) {
-  static_assert(DEPTH % P::kGroup == 0, "a stretch is made of whole groups");
-  multiply_stretch<P, ROWS, COLUMNS, true>(block, stride, a, b, depth, rows, columns, {0, min<int64_t>(DEPTH, depth)}, clip);
+  static_assert(DEPTH % P::kGroup == 0, "a segment is made of whole groups");
+  multiply_segment<P, ROWS, COLUMNS, true>(block, stride, a, b, depth, rows, columns, {0, min<int64_t>(DEPTH, depth)}, clip);
   for (int64_t k = DEPTH; k < depth; k += DEPTH)
-    multiply_stretch<P, ROWS, COLUMNS, false>(block, stride, a, b, depth, rows, columns, {k, min<int64_t>(k + DEPTH, depth)}, clip);
+    multiply_segment<P, ROWS, COLUMNS, false>(block, stride, a, b, depth, rows, columns, {k, min<int64_t>(k + DEPTH, depth)}, clip);
 }
 
 }  // namespace hone

@@ -29,9 +29,9 @@ template <class P, int R, bool LEFT, class Row>
 HONE_INLINE void pack_rows(typename P::Element* HONE_RESTRICT to, int64_t count, int64_t depth, int64_t step, Row row) {
   using E = typename P::Element;
   constexpr int G = P::kGroup;
-  constexpr int64_t kStretch = 16;  // a cache line of each row, scattered over lines that stay in the first level
-  for (int64_t k = 0; k < depth; k += kStretch) {
-    const int64_t end = min(k + kStretch, depth);
+  constexpr int64_t kSegment = 16;  // a cache line of each row, scattered over lines that stay in the first level
+  for (int64_t k = 0; k < depth; k += kSegment) {
+    const int64_t end = min(k + kSegment, depth);
     for (int i = 0; i < R; ++i) {
       int64_t at = k;
       if (i < count) {

@@ -4,9 +4,9 @@
 
 namespace hone {
 
-// Reducers. part holds UNROLL running vectors; flush() moves them on at the end of a stretch.
+// Reducers. part holds UNROLL running vectors; flush() moves them on at the end of a segment.
 
-/// Sums in stretches: each stretch in the lanes' type, the stretches in double (int64_t). The error
+/// Sums in segments: each segment in the lanes' type, the segments in double (int64_t). The error
 /// does not grow with the length, as that of one long running sum would.
 struct Sum {
   template <class V, int UNROLL>

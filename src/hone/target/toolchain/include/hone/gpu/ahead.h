@@ -4,9 +4,9 @@
 
 namespace hone::gpu {
 
-/// The kept tiles of a team's rows, one row after the other, in places that are taken in turn: each run is sent for as
-/// soon as its place is free, so that memory is busy while a team computes, writes and waits. stands(row) gives a row's
-/// Footing; fetch(barrier, run, piece, row) sends for all `Tensors` tensors' parts of a run.
+/// The kept tiles of a group's rows, one row after the other, in places that are taken in turn: each run is sent for as
+/// soon as its place is free, so that memory is busy while a group computes, writes and waits. stands(row) gives a row's
+/// Alignment; fetch(barrier, run, piece, row) sends for all `Tensors` tensors' parts of a run.
 template <int Tensors, class Stands, class Fetch>
 struct Ahead {
   static constexpr bool kApart = false;   ///< whether other waves write than read
@@ -14,7 +14,7 @@ struct Ahead {
   Fetch fetch;
   RunBarrier* barriers;         ///< of each wave's runs, place by place: eight bytes in shared memory each
   Share share;
-  int64_t first, step, rows;    ///< rows first, first + step, … below `rows` are the team's
+  int64_t first, step, rows;    ///< rows first, first + step, … below `rows` are the group's
   int32_t done = 0;             ///< kept tiles of the rows before the one at hand
 
   HONE_DEVICE Ahead(Stands s, Fetch f, void* b, const Share& sh, int64_t at, int64_t by, int64_t r)
@@ -50,20 +50,20 @@ struct Ahead {
   HONE_DEVICE void next_row() { done += share.kept; }
 
  private:
-  /// Kept tile `number` of all the team's rows.
+  /// Kept tile `number` of all the group's rows.
   template <int Threads, int Vec, int Unroll>
   HONE_DEVICE void send([[maybe_unused]] int64_t pieces, [[maybe_unused]] int64_t length, [[maybe_unused]] int32_t number) const {
 #if HONE_SENDS
     constexpr int kSize = Threads * Vec * Unroll, kRun = kWave * Vec * Unroll;
     const int64_t row = first + number / share.kept * step;
     if (row >= rows) return;
-    const Footing footing = stands(row);
-    if (!footing.alike) return;
+    const Alignment alignment = stands(row);
+    if (!alignment.alike) return;
     const int wave = static_cast<int>(threadIdx.x) / kWave;
     meet_in_wave();
     if (lane() != 0) return;
-    const Place<kSize> at(length + footing.lead, pieces, share, number % share.kept);
-    const int64_t start = at.start - footing.lead + wave * kRun, left = at.piece < pieces ? length - start : 0;
+    const Place<kSize> at(length + alignment.lead, pieces, share, number % share.kept);
+    const int64_t start = at.start - alignment.lead + wave * kRun, left = at.piece < pieces ? length - start : 0;
     const int there = left < kRun ? static_cast<int>(left > 0 ? left : 0) : kRun, in = number % share.places;
     fetch(barrier<Threads>(in), SharedRun<Vec, Unroll, Fit::kEdges, Source::kFirst>(start, there, 0, (in * (Threads / kWave) + wave) * Unroll,
           0, there), at.piece, row);

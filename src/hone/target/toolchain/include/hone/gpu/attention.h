@@ -171,16 +171,16 @@ HONE_DEVICE void attend(const typename A::Graph& graph, int64_t batch, int64_t r
   });
 }
 
-/// Block `block` of the grid batch x tiles x chunks: what its tile of rows sees of its stretch of the keys, left in `parts`
+/// Block `block` of the grid batch x tiles x chunks: what its tile of rows sees of its segment of the keys, left in `parts`
 /// [batch * rows, chunks, columns + 2]: sums under the row's maximum, that maximum, the sum of weights.
 template <class A>
 HONE_DEVICE void attend_part(const typename A::Graph& graph, int64_t block, float* parts, int64_t chunks, void* memory) {
   const int64_t tiles = (graph.rows() + A::kRows - 1) / A::kRows, chunk = block % chunks, tile = block / chunks % tiles, batch = block / chunks / tiles;
   const int64_t row0 = tile * A::kRows, end = graph.last_key(batch, row0, A::kRows), first = graph.first_key(batch, row0, A::kRows);
-  Stretch stretch = stretch_of<A::kKeys>(end, chunk, chunks);
-  if (stretch.begin < first) stretch.begin = first / A::kKeys * A::kKeys;
+  Segment segment = segment_of<A::kKeys>(end, chunk, chunks);
+  if (segment.begin < first) segment.begin = first / A::kKeys * A::kKeys;
   A attention;
-  attention.run(graph, batch, row0, stretch.begin, stretch.end, memory);
+  attention.run(graph, batch, row0, segment.begin, segment.end, memory);
   attention.close();
   attention.for_each([&](int row, const OnlineSum& sum, int column, float a, float b) {
     if (row0 + row >= graph.rows()) return;

@@ -1,6 +1,6 @@
 // Attention on Hopper's matrix units (wgmma, sm_90a): attention.h says what it computes and of what Graph.
 //
-// A block has 64 rows for each of its groups of four warps. Queries lie in shared memory as bricks; tiles of keys and values come by
+// A block has 64 rows for each of its groups of four warps. Queries lie in shared memory as core matrices; tiles of keys and values come by
 // cp.async, two of either, swizzled, so that neither the copies nor the units meet a bank twice. Keys are one tile ahead of values:
 // while the units multiply the weights of one tile with its values, the threads make weights of the next tile's products.
 //

@@ -19,13 +19,13 @@ HONE_DEVICE int64_t quotient(int64_t a, int64_t b) {
   return a / b;
 }
 
-/// Positions of the result whose taps are the same ones, `first`, first + step, … along each dimension, and the stretch
+/// Positions of the result whose taps are the same ones, `first`, first + step, … along each dimension, and the segment
 /// of the depth that they sum.
 template <int S>
 struct Phase {
   int64_t first[S], extent[S];
   int64_t columns;              ///< in all images
-  Stretch depth;
+  Segment depth;
 };
 
 /// A tap of the window and where it stands among all: a phase's taps are neighbours, behind those of earlier phases.
@@ -106,7 +106,7 @@ struct Convolution {
     return transposed ? (group * channels + channel) * outputs + output : (group * outputs + output) * channels + channel;
   }
 
-  /// The depth is ordered by phase, then by channel, then by tap: what a stretch of it reads lies close together.
+  /// The depth is ordered by phase, then by channel, then by tap: what a segment of it reads lies close together.
   HONE_DEVICE Phase<S> phase(int64_t index) const {
     Phase<S> found;
     HONE_UNROLL
@@ -249,7 +249,7 @@ struct Gathered {
     return all;
   }
 
-  /// A stretch of Tile's depth into shared memory, asynchronously where elements are words.
+  /// A segment of Tile's depth into shared memory, asynchronously where elements are words.
   template <int Depth, class Copies, class Tile>
   HONE_DEVICE void fill(Copies& copies, const Tile& tile, int64_t depth0, int64_t end) const {
     HONE_UNROLL_BY(4)
@@ -267,7 +267,7 @@ struct Gathered {
   }
 };
 
-/// A stretch of a gathered factor on its way through registers (matmul_simt.h).
+/// A segment of a gathered factor on its way through registers (matmul_simt.h).
 template <class T, int S, bool Checked, int Lines, int Depth, int Threads>
 struct StagedTile<Gathered<T, S, Lines, Threads, Checked>, Lines, Depth, Threads> {
   using F = Gathered<T, S, Lines, Threads, Checked>;

@@ -70,11 +70,11 @@ HONE_DEVICE int64_t weight_bytes(const Convolution<S>& of) {
 template <class Math, int Columns, bool Folded, int Depths = kRunDepths, int S, class W>
 HONE_DEVICE void pack_runs(const Convolution<S>& of, const W* w, char* packed, int64_t n) {
   using Tile = WeightTile<Math, Columns, Depths>;
-  constexpr int kEach = Math::kBeside, kBricks = Depths / kEach;
+  constexpr int kEach = Math::kBeside, kCores = Depths / kEach;
   const RunWeights<Folded, S, Depths> all(of);
   const int64_t windows = Convolution<S>::product(of.window), tiles = (of.outputs + Columns - 1) / Columns;
-  const int64_t line = n % Columns, tile = n / Columns % tiles, brick = n / (Columns * tiles) % (all.stages * kBricks);
-  const int64_t number = n / (Columns * tiles * all.stages * kBricks) % all.taps, group = n / (Columns * tiles * all.stages * kBricks * all.taps);
+  const int64_t line = n % Columns, tile = n / Columns % tiles, core = n / (Columns * tiles) % (all.stages * kCores);
+  const int64_t number = n / (Columns * tiles * all.stages * kCores) % all.taps, group = n / (Columns * tiles * all.stages * kCores * all.taps);
   if (group >= of.groups) return;
   // Along the last dimension the phase's taps are ordered by class.
   const TapPlace<S> tap = of.tap(number);
@@ -88,14 +88,14 @@ HONE_DEVICE void pack_runs(const Convolution<S>& of, const W* w, char* packed, i
   HONE_UNROLL
   for (int i = 0; i < kEach; ++i) {
     x[i] = typename Math::T(0.0f);
-    const int64_t depth = brick * kEach + i, outer = Folded ? quotient(depth, of.channels) : 0;
+    const int64_t depth = core * kEach + i, outer = Folded ? quotient(depth, of.channels) : 0;
     if (output >= of.outputs || (Folded ? outer >= all.outer : depth >= of.channels)) continue;
     x[i] = static_cast<typename Math::T>(w[of.weights(group, output, depth - outer * of.channels) * windows + outer * all.taps + number]);
   }
   uint4 parts[Math::kParts];
   Math::split(x, parts);
-  const int64_t slot = tap.before * all.stages + brick / kBricks * (Folded ? all.taps : tap.together) + rank;
-  char* const to = packed + (group * tiles + tile) * weight_bytes<Math, Columns, Folded, Depths>(of) + slot * Tile::kBytes + brick % kBricks * Tile::kNextDepth +
+  const int64_t slot = tap.before * all.stages + core / kCores * (Folded ? all.taps : tap.together) + rank;
+  char* const to = packed + (group * tiles + tile) * weight_bytes<Math, Columns, Folded, Depths>(of) + slot * Tile::kBytes + core % kCores * Tile::kNextDepth +
                    line * 16;
   HONE_UNROLL
   for (int part = 0; part < Math::kParts; ++part) *reinterpret_cast<uint4*>(to + part * Tile::kPart) = parts[part];

@@ -2,7 +2,7 @@
 //
 // Rows of the product are positions of the result, columns are output channels, the depth is taps times channels. In shared
 // memory x lies as the units read a factor without swizzle: 16 bytes of channels a position, one position after the other. So
-// the same stretch of positions, read from one position further on, is the factor of the next tap along the last dimension:
+// the same segment of positions, read from one position further on, is the factor of the next tap along the last dimension:
 // a stage holds 16 channels of a *run* of positions and serves up to Taps taps of them. Of few channels (an image's three) the
 // taps of the other dimensions are depths beside them: 16 pairs of a channel and such a tap.
 //
@@ -25,19 +25,19 @@ struct Number {
 };
 
 /// Onto `sums`, or onto what they were where `more`: the products of 64 positions with the weights of `taps` taps, Fixed of them
-/// where that is not 0: then no branch comes between products on their way, which would wait for each other there. A brick of the
+/// where that is not 0: then no branch comes between products on their way, which would wait for each other there. A core matrix of the
 /// positions has Lines of them, a stage Depths.
 template <class Math, int Columns, int Lines, int Step, int Fixed, int Depths = kRunDepths, int Sums>
 HONE_DEVICE void multiply_taps(prim::GroupProducts& products, float (&sums)[Sums], const prim::GroupFactor& left,
                                const prim::GroupFactor& right, int taps, bool more) {
   using Tile = WeightTile<Math, Columns, Depths>;
   using Pairs = Products<Math::kParts>;
-  constexpr int kBrickLine = Lines * 16, kPart = Depths / Math::kBeside * kBrickLine;
+  constexpr int kCoreLine = Lines * 16, kPart = Depths / Math::kBeside * kCoreLine;
   const auto multiply = [&](int p, int tap) {
     HONE_UNROLL
     for (int step = 0; step < Tile::kSteps; ++step)
       products.template multiply<Math::kType>(
-          sums, left.after(Pairs::left(p) * kPart + 2 * step * kBrickLine + tap * Step * 16),
+          sums, left.after(Pairs::left(p) * kPart + 2 * step * kCoreLine + tap * Step * 16),
           right.after(tap * Tile::kBytes + Pairs::right(p) * Tile::kPart + 2 * step * Tile::kNextDepth), more || p + tap + step > 0);
   };
   HONE_UNROLL
@@ -54,9 +54,9 @@ HONE_DEVICE void multiply_taps(prim::GroupProducts& products, float (&sums)[Sums
 
 /// Of the 64 positions that a group of warps sums, the one whose sums this thread hands over.
 HONE_DEVICE int line_of_lane() { return static_cast<int>(threadIdx.x) / 32 % 4 * 16 + lane() / 4 + lane() % 2 * 8; }
-/// sink(output channel, sum) for a quarter of the channels from `first` on that are below `outputs`, of the position line_of_lane().
-template <int Sums, class Sink>
-HONE_DEVICE void hand_over(const float (&sums)[Sums], int64_t first, int64_t outputs, Sink sink) {
+/// epilogue(output channel, sum) for a quarter of the channels from `first` on that are below `outputs`, of the position line_of_lane().
+template <int Sums, class Epilogue>
+HONE_DEVICE void hand_over(const float (&sums)[Sums], int64_t first, int64_t outputs, Epilogue epilogue) {
   // Lanes 2 k and 2 k + 1 exchange, so that each has four channels of one position, and a warp stores 16 positions side by side.
   const bool odd = lane() % 2 != 0;
   HONE_UNROLL
@@ -67,7 +67,7 @@ HONE_DEVICE void hand_over(const float (&sums)[Sums], int64_t first, int64_t out
     const int64_t channel = afresh(first + j / 4 * 8 + lane() % 4 / 2 * 4);
     HONE_UNROLL
     for (int c = 0; c < 4; ++c)
-      if (channel + c < outputs) sink(channel + c, mine[c]);
+      if (channel + c < outputs) epilogue(channel + c, mine[c]);
   }
 }
 
@@ -84,18 +84,18 @@ struct RunRegisters {
   static_assert(kFetching >= 24 && 2 * kMultiplying + Fetchers * kFetching <= kAll);
 };
 
-/// sink(output channel, image, element of the channel's plane, sum) for tile `n` of the result: Lines positions and Columns output
+/// epilogue(output channel, image, element of the channel's plane, sum) for tile `n` of the result: Lines positions and Columns output
 /// channels, of groups' channels counted on. packed: of pack_runs<Math, Columns>.
 /// `memory`: Stages times 16 * kRunDepths / Math::kBeside * Math::kParts * (Lines + Taps * Columns) bytes, on a boundary of 128.
 /// Step: of RunTaps; Each: taps of every class that has any, 0 where they differ. A block has 256 + 128 Fetchers threads and shares a
 /// multiprocessor with Blocks - 1 others: __launch_bounds__(256 + 128 * Fetchers, Blocks). Folded: FoldedDepth::kMost depths at most.
 template <class Math, int Lines, int Columns, int Taps, int Step, int Each, bool Folded, int Stages, int Fetchers, int Blocks, int Group, int S, class T,
-          class Sink>
-HONE_DEVICE void run_product(const Convolution<S>& of, int64_t n, const T* x, const char* packed, void* memory, Sink sink) {
+          class Epilogue>
+HONE_DEVICE void run_product(const Convolution<S>& of, int64_t n, const T* x, const char* packed, void* memory, Epilogue epilogue) {
   using Tile = WeightTile<Math, Columns>;
   using ThisRun = Run<S, Lines, Taps, Step>;
-  constexpr int kWarps = 8, kBlocks = Lines / 128, kSums = Columns / 2, kEach = Math::kBeside, kBricks = kRunDepths / kEach;
-  constexpr int kBrickLine = Lines * 16, kPart = kBricks * kBrickLine, kRunBytes = Math::kParts * kPart, kStage = kRunBytes + Taps * Tile::kBytes;
+  constexpr int kWarps = 8, kBlocks = Lines / 128, kSums = Columns / 2, kEach = Math::kBeside, kCores = kRunDepths / kEach;
+  constexpr int kCoreLine = Lines * 16, kPart = kCores * kCoreLine, kRunBytes = Math::kParts * kPart, kStage = kRunBytes + Taps * Tile::kBytes;
   static_assert(Lines % (128 * Fetchers) == 0 && Stages >= 2 && (Fetchers == 1 || Fetchers == 2));
   static_assert((Taps - 1) * Step * 16 <= Tile::kBytes, "the last lines' taps read what follows the run, and nobody their sums");
   using Share = RunRegisters<kBlocks * kSums + (Math::kParts > 1 ? kSums : 0), Fetchers, Blocks>;
@@ -141,7 +141,7 @@ HONE_DEVICE void run_product(const Convolution<S>& of, int64_t n, const T* x, co
       constexpr int kAtOnce = Fetchers == 2 || Reader::kMine < 2 ? 1 : 2;  // as there are registers
       HONE_UNROLL
       for (int i0 = 0; i0 < Reader::kMine; i0 += kAtOnce) {
-        T numbers[kAtOnce][kBricks][kEach];
+        T numbers[kAtOnce][kCores][kEach];
         HONE_UNROLL
         for (int i = 0; i < kAtOnce; ++i) {
           // No branch comes between the reads, so that all are on their way at a time; what lies outside is x's first element.
@@ -174,10 +174,10 @@ HONE_DEVICE void run_product(const Convolution<S>& of, int64_t n, const T* x, co
         HONE_UNROLL
         for (int i = 0; i < kAtOnce; ++i) {
           HONE_UNROLL
-          for (int brick = 0; brick < kBricks; ++brick) {
+          for (int core = 0; core < kCores; ++core) {
             uint4 parts[Math::kParts];
-            Math::split(numbers[i][brick], parts);
-            char* const to = stages + s * kStage + brick * kBrickLine + (thread + (i0 + i) * kThreads) * 16;
+            Math::split(numbers[i][core], parts);
+            char* const to = stages + s * kStage + core * kCoreLine + (thread + (i0 + i) * kThreads) * 16;
             HONE_UNROLL
             for (int part = 0; part < Math::kParts; ++part) *reinterpret_cast<uint4*>(to + part * kPart) = parts[part];
           }
@@ -224,7 +224,7 @@ HONE_DEVICE void run_product(const Convolution<S>& of, int64_t n, const T* x, co
   const auto take = [&](auto fixed) {
     constexpr int kFixed = decltype(fixed)::kValue;
     full[s].wait(parity);
-    const prim::GroupFactor left(stages + s * kStage + group * (Lines / 2) * 16, kBrickLine, 128);
+    const prim::GroupFactor left(stages + s * kStage + group * (Lines / 2) * 16, kCoreLine, 128);
     const prim::GroupFactor right(stages + s * kStage + kRunBytes, Tile::kNextDepth, 128);
     const int taps = taps_of[s];
     int done = s;
@@ -264,7 +264,7 @@ HONE_DEVICE void run_product(const Convolution<S>& of, int64_t n, const T* x, co
     int64_t image = 0, pixel = 0;
     const bool some = tile.run.find(of, tile.phase, group * (Lines / 2) + b * 64 + line_of_lane(), image, pixel);
     hand_over(total[b], tile.across * Columns, of.outputs, [&](int64_t channel, float sum) {
-      if (some) sink(tile.group * of.outputs + channel, image, pixel, sum);
+      if (some) epilogue(tile.group * of.outputs + channel, image, pixel, sum);
     });
   }
 }

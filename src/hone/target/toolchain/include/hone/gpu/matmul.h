@@ -56,8 +56,8 @@ HONE_DEVICE BlockTile block_tile(int64_t block, int64_t down, int64_t across) {
   return {band * Group + in_band % height, in_band / height, batch};
 }
 
-/// The stretch [begin, end) of the depth that a product sums.
-struct Stretch {
+/// The segment [begin, end) of the depth that a product sums.
+struct Segment {
   int64_t begin, end;
   /// All before `first` is zero, all from `last` on: what is left out begins on a multiple of Step.
   template <int Step>
@@ -67,24 +67,24 @@ struct Stretch {
     end = end < last ? end : last;
   }
 };
-/// Stretch `part` of `parts`; all but the last are multiples of Step.
+/// Segment `part` of `parts`; all but the last are multiples of Step.
 template <int Step>
-HONE_DEVICE Stretch stretch_of(int64_t depth, int64_t part, int64_t parts) {
+HONE_DEVICE Segment segment_of(int64_t depth, int64_t part, int64_t parts) {
   const int64_t each = ((depth + parts - 1) / parts + Step - 1) / Step * Step;
   const int64_t begin = part * each, end = begin + each;
   return {begin, end < depth ? end : depth};
 }
 
-/// sink(row, column, element) for the elements of a tile in shared memory that the result has, rows of Pitch floats;
+/// epilogue(row, column, element) for the elements of a tile in shared memory that the result has, rows of Pitch floats;
 /// neighbouring threads hand over neighbouring columns.
-template <int Rows, int Columns, int Pitch, int Threads, class Sink>
-HONE_DEVICE void hand_over(const float* tile, int64_t row0, int64_t column0, int64_t rows, int64_t columns, Sink sink) {
+template <int Rows, int Columns, int Pitch, int Threads, class Epilogue>
+HONE_DEVICE void hand_over(const float* tile, int64_t row0, int64_t column0, int64_t rows, int64_t columns, Epilogue epilogue) {
   constexpr int kAcross = Threads < Columns ? Threads : Columns;
   static_assert(Threads % kAcross == 0 && Columns % kAcross == 0);
   const int thread = static_cast<int>(threadIdx.x), last = rows - row0 < Rows ? static_cast<int>(rows - row0) : Rows;
   for (int c = thread % kAcross; c < Columns && column0 + c < columns; c += kAcross) {
     HONE_UNROLL_BY(4)
-    for (int r = thread / kAcross; r < last; r += Threads / kAcross) sink(row0 + r, column0 + c, tile[r * Pitch + c]);
+    for (int r = thread / kAcross; r < last; r += Threads / kAcross) epilogue(row0 + r, column0 + c, tile[r * Pitch + c]);
   }
 }
 

@@ -84,12 +84,12 @@ struct LeftTile {
   HONE_DEVICE int at() const { return (kDeep ? line : depth) * Tile::kPitch + (kDeep ? depth : line); }
 };
 
-/// sink(line of the left factor, line of the right one, sum) for each element of the tile of Left x Right at (left0, right0) that
+/// epilogue(line of the left factor, line of the right one, sum) for each element of the tile of Left x Right at (left0, right0) that
 /// the result has; neighbouring threads hand over neighbours along the left factor where AlongLeft, else along the right one.
 /// `memory`: Stages tiles of both factors, or (Left + 8) (Right + 8) floats where that is more, on a boundary of 1024 bytes. A
 /// block has group_threads(Left) threads and shares a multiprocessor with Blocks - 1 others.
-template <int Left, int Right, int Depth, int Stages, int Blocks, bool AlongLeft, class L, class R, class Sink>
-HONE_DEVICE void direct_product(const L& left, const R& right, int64_t left0, int64_t right0, Stretch depth, void* memory, Sink sink) {
+template <int Left, int Right, int Depth, int Stages, int Blocks, bool AlongLeft, class L, class R, class Epilogue>
+HONE_DEVICE void direct_product(const L& left, const R& right, int64_t left0, int64_t right0, Segment depth, void* memory, Epilogue epilogue) {
   using TileL = LeftTile<L, Left, Depth>;
   using TileR = RightTile<R, Right, Depth>;
   using Numbers = Tf32<1>;
@@ -173,7 +173,7 @@ HONE_DEVICE void direct_product(const L& left, const R& right, int64_t left0, in
   // Through shared memory, where nothing is read any more.
   if (in_warp == 0) over.arrive();
   over.wait(0);
-  // Neighbours in `out` are neighbours for the sink; either pitch has a warp's sums meet no bank more often than they must.
+  // Neighbours in `out` are neighbours for the epilogue; either pitch has a warp's sums meet no bank more often than they must.
   constexpr int kPitch = AlongLeft ? Left + 4 : Right + 8;
   float* const out = static_cast<float*>(memory);
   HONE_UNROLL
@@ -188,9 +188,9 @@ HONE_DEVICE void direct_product(const L& left, const R& right, int64_t left0, in
   if (in_warp == 0) over.arrive();
   over.wait(1);
   if constexpr (AlongLeft)
-    hand_over<Right, Left, kPitch, kWarps * 32>(out, right0, left0, right.lines, left.lines, [&](int64_t r, int64_t l, float sum) { sink(l, r, sum); });
+    hand_over<Right, Left, kPitch, kWarps * 32>(out, right0, left0, right.lines, left.lines, [&](int64_t r, int64_t l, float sum) { epilogue(l, r, sum); });
   else
-    hand_over<Left, Right, kPitch, kWarps * 32>(out, left0, right0, left.lines, right.lines, sink);
+    hand_over<Left, Right, kPitch, kWarps * 32>(out, left0, right0, left.lines, right.lines, epilogue);
 }
 
 }  // namespace hone::gpu

@@ -3,7 +3,7 @@
 //
 // The units take factors of 11 (TF32) or 8 (bf16) significant bits, multiply exactly and cut the sum after each step.
 // So a float is written as a sum of such parts, high = round(x), low = round(x - high), …, the products of parts that
-// matter are summed, smallest first, and what the units have summed over a short stretch (kTogether of the depth: each
+// matter are summed, smallest first, and what the units have summed over a short segment (kTogether of the depth: each
 // cut after a large sum costs a unit, however small what is added) goes to sums kept by ordinary additions, which
 // round. In units of 2^-24 of the products' magnitudes, beside what a sum in fp32 has:
 //   Tf32<2>  3 products; parts and what is left out cost at most 8, the cuts 4
@@ -175,11 +175,11 @@ struct Products {
   HONE_DEVICE static constexpr int right(int i) { return Parts == 1 ? 0 : Parts == 2 ? (i == 1) : i == 2 ? 2 : i == 1 || i == 4; }
 };
 
-/// sink(row, column, sum) for each element of the tile of Rows x Columns at (row0, column0) that the result has, with a
+/// epilogue(row, column, sum) for each element of the tile of Rows x Columns at (row0, column0) that the result has, with a
 /// warp for each WarpRows x WarpColumns. `memory`: Stages tiles of both factors, or Rows (Columns + 8) floats where
 /// that is more, on a boundary of 16 bytes.
-template <class Math, int Rows, int Columns, int Depth, int WarpRows, int WarpColumns, int Stages, class A, class B, class Sink>
-HONE_DEVICE void mma_product(const A& a, const B& b, int64_t row0, int64_t column0, Stretch depth, void* memory, Sink sink) {
+template <class Math, int Rows, int Columns, int Depth, int WarpRows, int WarpColumns, int Stages, class A, class B, class Epilogue>
+HONE_DEVICE void mma_product(const A& a, const B& b, int64_t row0, int64_t column0, Segment depth, void* memory, Epilogue epilogue) {
   using T = typename Math::T;
   using TileA = SharedTile<T, Rows, Depth, A::kAlongDepth, Math::kPair>;
   using TileB = SharedTile<T, Columns, Depth, B::kAlongDepth, Math::kPair>;
@@ -255,7 +255,7 @@ HONE_DEVICE void mma_product(const A& a, const B& b, int64_t row0, int64_t colum
         *reinterpret_cast<float2*>(out + (row + 16 * i + in_warp / 4 + e / 2 * 8) * kPitch + column + 8 * j + in_warp % 4 * 2) =
             make_float2(total[i][j][e], total[i][j][e + 1]);
   __syncthreads();
-  hand_over<Rows, Columns, kPitch, kThreads>(out, row0, column0, a.lines, b.lines, sink);
+  hand_over<Rows, Columns, kPitch, kThreads>(out, row0, column0, a.lines, b.lines, epilogue);
 }
 
 }  // namespace hone::gpu

@@ -15,10 +15,10 @@
 // The other factor, which is small, is brought into shared memory by asynchronous copies, each Run of its depth a little further on than
 // in memory, so that lanes that read 16 bytes meet no bank twice.
 //
-// Where both factors have scales that are the same for a stretch of the depth (f8 with a scale for each block of 128, say), the units multiply
-// what is scaled, which they hold exactly, and each stretch's sums are scaled as they are added up (StretchScales).
+// Where both factors have scales that are the same for a segment of the depth (f8 with a scale for each block of 128, say), the units multiply
+// what is scaled, which they hold exactly, and each segment's sums are scaled as they are added up (SegmentScales).
 //
-// Warps share a block's work in two ways: Across of them have lines of their own, Deep of them stretches of the depth, whose sums are added
+// Warps share a block's work in two ways: Across of them have lines of their own, Deep of them segments of the depth, whose sums are added
 // up in order at the end. Few lines of the other factor: many Deep, since all there is to do is to have memory busy. Many: Across, since
 // then each element is computed once for all of them.
 #pragma once
@@ -64,13 +64,13 @@ struct NoScales {
 };
 /// of_line(line, depth), of_other(line, depth): what the factors' elements there are multiplied by. The same for a warp's depths of a step.
 template <class OfLine, class OfOther>
-struct StretchScales {
+struct SegmentScales {
   static constexpr bool kScale = true;
   OfLine of_line;
   OfOther of_other;
 };
 template <class OfLine, class OfOther>
-StretchScales(OfLine, OfOther) -> StretchScales<OfLine, OfOther>;
+SegmentScales(OfLine, OfOther) -> SegmentScales<OfLine, OfOther>;
 
 /// Lines x Depth of a factor in shared memory, Run after Run of the depth.
 template <class T, int Lines, int Depth, int Run>
@@ -82,14 +82,14 @@ struct PatchTile {
   HONE_DEVICE T* at(int line, int depth) const { return data + line * kPitch + depth + depth / Run * kPad; }
 };
 
-/// sink(line, other, sum) for the lines of the computed factor from `line0` on, as many as a block has, and Few lines of the other factor
+/// epilogue(line, other, sum) for the lines of the computed factor from `line0` on, as many as a block has, and Few lines of the other factor
 /// from `other0` on. load(line, depth): what a lane holds of the patch that begins there, a multiple of Run inside the factor's depth;
 /// element(held, l, d): its element, as a float that T holds. `lines`: of the computed factor; lines behind them may be loaded as any others.
-/// `scales`: NoScales or StretchScales. A block has 32 Across Deep threads. `memory`: Stages PatchTiles of the other factor, or Deep Few (8 Lines
+/// `scales`: NoScales or SegmentScales. A block has 32 Across Deep threads. `memory`: Stages PatchTiles of the other factor, or Deep Few (8 Lines
 /// Across + 4) floats where that is more, on a boundary of 16.
-template <class T, int Run, int Lines, int Few, int Across, int Deep, int Stages, class Load, class Element, class Other, class Scales, class Sink>
+template <class T, int Run, int Lines, int Few, int Across, int Deep, int Stages, class Load, class Element, class Other, class Scales, class Epilogue>
 HONE_DEVICE void patch_product(Load load, Element element, int64_t lines, const Other& other, const Scales& scales, int64_t line0, int64_t other0,
-                               Stretch depth, void* memory, Sink sink) {
+                               Segment depth, void* memory, Epilogue epilogue) {
   using Math = Stored16<T>;
   using Stored = typename Other::T;
   constexpr int kWord = 16 / sizeof(Stored);
@@ -211,7 +211,7 @@ HONE_DEVICE void patch_product(Load load, Element element, int64_t lines, const 
     float sum = 0;
     HONE_UNROLL
     for (int part = 0; part < Deep; ++part) sum += parts[(part * Few + o) * kPitch + l];
-    sink(line0 + l, other0 + o, sum);
+    epilogue(line0 + l, other0 + o, sum);
   }
 }
 

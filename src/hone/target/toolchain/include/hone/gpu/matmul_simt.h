@@ -1,5 +1,5 @@
 // A block's tile of a matrix product in fp32 without matrix units, on any GPU: both factors are staged through
-// shared memory, two stretches of the depth in turn, and each thread sums 8 x 8 elements in registers: 64
+// shared memory, two segments of the depth in turn, and each thread sums 8 x 8 elements in registers: 64
 // multiply-adds for every 64 bytes read from shared memory.
 #pragma once
 #include "hone/gpu/matmul.h"
@@ -54,11 +54,11 @@ HONE_DEVICE void load_eight(float (&v)[8], const float* low, const float* high) 
   v[4] = b.x, v[5] = b.y, v[6] = b.z, v[7] = b.w;
 }
 
-/// sink(row, column, sum) for each element of the tile of Rows x Columns at (row0, column0) that the result has, with
+/// epilogue(row, column, sum) for each element of the tile of Rows x Columns at (row0, column0) that the result has, with
 /// Rows * Columns / 64 threads. `memory`: 4 max(2 Depth (Rows + Columns + 8), Rows Columns / 2) bytes of shared
 /// memory. Sums of 256 products are added up on their own, so that the error grows with the number of such sums.
-template <int Rows, int Columns, int Depth, class A, class B, class Sink>
-HONE_DEVICE void simt_product(const A& a, const B& b, int64_t row0, int64_t column0, Stretch depth, float* memory, Sink sink) {
+template <int Rows, int Columns, int Depth, class A, class B, class Epilogue>
+HONE_DEVICE void simt_product(const A& a, const B& b, int64_t row0, int64_t column0, Segment depth, float* memory, Epilogue epilogue) {
   constexpr int kThreads = Rows * Columns / 64, kTilesASum = 256 / Depth;
   using TileA = StagedTile<A, Rows, Depth, kThreads>;
   using TileB = StagedTile<B, Columns, Depth, kThreads>;
@@ -125,7 +125,7 @@ HONE_DEVICE void simt_product(const A& a, const B& b, int64_t row0, int64_t colu
         *reinterpret_cast<float4*>(to) = make_float4(from[0], from[1], from[2], from[3]);
       }
     __syncthreads();
-    hand_over<Rows / 2, Columns, Columns, kThreads>(memory, row0 + half * (Rows / 2), column0, a.lines, b.lines, sink);
+    hand_over<Rows / 2, Columns, Columns, kThreads>(memory, row0 + half * (Rows / 2), column0, a.lines, b.lines, epilogue);
     __syncthreads();
   }
 }

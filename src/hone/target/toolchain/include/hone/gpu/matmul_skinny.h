@@ -19,12 +19,12 @@ HONE_DEVICE void read_along(float (&to)[Length], const F& factor, const typename
   }
 }
 
-/// sink(line, other, sum) for Lines lines of `many` from `line0`, which is read along the depth, and Few of `few` from
+/// epilogue(line, other, sum) for Lines lines of `many` from `line0`, which is read along the depth, and Few of `few` from
 /// `other0`, by a block of Threads threads, whole waves of them. A thread has Lines * Unroll words of `many` in flight,
 /// and what it reads of `few` serves Lines products. `memory`: Threads / kWave * Lines * Few floats of shared memory.
-template <int Threads, int Lines, int Few, int Unroll, class Many, class Others, class Sink>
+template <int Threads, int Lines, int Few, int Unroll, class Many, class Others, class Epilogue>
 HONE_DEVICE void skinny_product(const Many& many, const Others& few, int64_t line0, int64_t other0, int64_t depth, float* memory,
-                                Sink sink) {
+                                Epilogue epilogue) {
   constexpr int V = Many::V, kStep = Threads * V;
   const int thread = static_cast<int>(threadIdx.x);
   const typename Many::T* line[Lines];
@@ -73,7 +73,7 @@ HONE_DEVICE void skinny_product(const Many& many, const Others& few, int64_t lin
   if (thread < Lines * Few && line0 + l < many.lines && other0 + f < few.lines) {
     float sum = 0;
     for (int wave = 0; wave < Threads / kWave; ++wave) sum += memory[(wave * Lines + l) * Few + f];
-    sink(line0 + l, other0 + f, sum);
+    epilogue(line0 + l, other0 + f, sum);
   }
 }
 

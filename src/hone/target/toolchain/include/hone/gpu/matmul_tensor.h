@@ -82,7 +82,7 @@ struct TensorSums<f8e4m3> {
 template <>
 struct TensorSums<f8e5m2> : TensorSums<f8e4m3> {};
 
-/// Columns that a warp has in shared memory at a time on their way to the sink, its bytes there, and columns that a thread hands over at once.
+/// Columns that a warp has in shared memory at a time on their way to the epilogue, its bytes there, and columns that a thread hands over at once.
 constexpr int kPiece = 64, kPieceBytes = 16 * kPiece * 4, kMany = 8;
 
 /// Said to a function as an argument, for it to be a constant there.

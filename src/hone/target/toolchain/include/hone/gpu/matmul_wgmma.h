@@ -1,7 +1,7 @@
 // A block's tile of a product on Hopper's matrix units (wgmma, sm_90a), with the accuracy of fp32 where the factors are split.
 //
 // A launch before writes each factor in the numbers that the units take, as parts whose sum is the factor or as the nearest
-// number, and lays them out as the units want them in shared memory, so that what a block needs of a stretch of the depth is
+// number, and lays them out as the units want them in shared memory, so that what a block needs of a segment of the depth is
 // one piece of memory, fetched by one bulk copy. Strides, transposes, odd sizes and edges end there: the product knows none.
 // One warp fetches; groups of four warps multiply, 64 rows each.
 //
@@ -68,7 +68,7 @@ struct Group16 {
 };
 
 /// How the parts of a factor lie for tiles of Lines x Depth: tile after tile along the depth, then the next lines; in a tile
-/// part after part, in a part [16 bytes of depth][line], which is bricks (prim::GroupFactor).
+/// part after part, in a part [16 bytes of depth][line], which is core matrices (prim::GroupFactor).
 template <class Math, int Lines, int Depth>
 struct PartsTile {
   static constexpr int kNumber = 16 / Math::kBeside, kNextDepth = Lines * 16, kNextLines = 128, kPart = Lines * Depth * kNumber;
@@ -155,15 +155,15 @@ struct GroupRegisters {
   static constexpr bool kMove = kLaunched < kMultiplying;
 };
 
-/// sink(row, column, sum) for each element of the tile of Rows x Columns at (row0, column0) that the result of rows x columns
+/// epilogue(row, column, sum) for each element of the tile of Rows x Columns at (row0, column0) that the result of rows x columns
 /// has. `a` and `b`: the parts of the tile's rows and columns from split_factor, of which the tiles of `depth` are multiplied;
-/// it begins on a multiple of Depth. Levels, with several parts: 2 adds up stretches of kTilesAtOnce tiles before it adds them
+/// it begins on a multiple of Depth. Levels, with several parts: 2 adds up segments of kTilesAtOnce tiles before it adds them
 /// to the rest, which takes as many registers more as there are sums. `memory`: Stages tiles of both factors, or
 /// Rows (Columns + 8) floats where that is more, on a boundary of 128 bytes. A block has group_threads(Rows) threads and shares
 /// a multiprocessor with Blocks - 1 others: __launch_bounds__(group_threads(Rows), Blocks).
-template <class Math, int Rows, int Columns, int Depth, int Stages, int Levels, int Blocks, class Sink>
-HONE_DEVICE void group_product(const char* a, const char* b, Stretch depth, int64_t row0, int64_t column0, int64_t rows, int64_t columns,
-                               void* memory, Sink sink) {
+template <class Math, int Rows, int Columns, int Depth, int Stages, int Levels, int Blocks, class Epilogue>
+HONE_DEVICE void group_product(const char* a, const char* b, Segment depth, int64_t row0, int64_t column0, int64_t rows, int64_t columns,
+                               void* memory, Epilogue epilogue) {
   using TileA = PartsTile<Math, Rows, Depth>;
   using TileB = PartsTile<Math, Columns, Depth>;
   using Pairs = Products<Math::kParts>;
@@ -232,12 +232,12 @@ HONE_DEVICE void group_product(const char* a, const char* b, Stretch depth, int6
     HONE_UNROLL
     for (int j = 0; j < kAcross; ++j) products.readable(total[j]);
   } else {
-    float stretch[kAcross][kSums] = {}, sums[kSums] = {};
-    const auto add_stretch = [&] {
+    float segment[kAcross][kSums] = {}, sums[kSums] = {};
+    const auto add_segment = [&] {
       HONE_UNROLL
       for (int j = 0; j < kAcross; ++j)
         HONE_UNROLL
-        for (int i = 0; i < kSums; ++i) total[j][i] += stretch[j][i], stretch[j][i] = 0;
+        for (int i = 0; i < kSums; ++i) total[j][i] += segment[j][i], segment[j][i] = 0;
     };
     // While one group adds up, the units work for the other.
     for (int tile = 0, s = 0, phase = 0; tile < tiles; ++tile) {
@@ -249,13 +249,13 @@ HONE_DEVICE void group_product(const char* a, const char* b, Stretch depth, int6
         products.commit();
         products.template wait<0>(sums);
         HONE_UNROLL
-        for (int i = 0; i < kSums; ++i) (Levels == 2 ? stretch : total)[j][i] += sums[i];
+        for (int i = 0; i < kSums; ++i) (Levels == 2 ? segment : total)[j][i] += sums[i];
       }
       if (in_warp == 0) empty[s].arrive();
       if (++s == Stages) s = 0, phase ^= 1;
-      if (Levels == 2 && tile % kTilesAtOnce == kTilesAtOnce - 1) add_stretch();
+      if (Levels == 2 && tile % kTilesAtOnce == kTilesAtOnce - 1) add_segment();
     }
-    if (Levels == 2) add_stretch();
+    if (Levels == 2) add_segment();
   }
   // Through shared memory, where nothing is read any more, so that neighbouring lanes hand over neighbouring columns.
   if (in_warp == 0) over.arrive();
@@ -273,7 +273,7 @@ HONE_DEVICE void group_product(const char* a, const char* b, Stretch depth, int6
   const int last = rows - row < 16 ? static_cast<int>(rows - row) : 16;
   for (int c = in_warp; c < Columns && column0 + c < columns; c += 32) {
     HONE_UNROLL_BY(4)
-    for (int r = 0; r < last; ++r) sink(row + r, column0 + c, out[r * kPitch + c]);
+    for (int r = 0; r < last; ++r) epilogue(row + r, column0 + c, out[r * kPitch + c]);
   }
 }
 

@@ -1,10 +1,10 @@
 // Pooling: maxima and sums over windows of up to three dimensions. Of the dimensions one lies across (along memory); a
-// team of threads marches along another, and beside both may lie a third. The team takes up the lines of a plane with
+// group of threads marches along another, and beside both may lie a third. The group takes up the lines of a plane with
 // words side by side, each thread its own columns: what lies in the way of the march or beside it is brought together
 // in registers, and a line that several windows on the way cover serves them all. A window on the march that is complete
 // goes through a line of shared memory, where the windows across are taken, neighbouring threads side by side again. So
 // loads and stores are runs of memory whatever the boundaries of rows, and no window's elements are fetched twice by a
-// team but for those that two lines beside share.
+// group but for those that two lines beside share.
 #pragma once
 #include "hone/gpu/reduce.h"
 
@@ -34,7 +34,7 @@ struct PoolShape {
   int64_t march_windows, beside_windows, across_windows;
 };
 
-/// What a team of Threads works on across: a run of columns, and the windows that lie in it. Rows that are short enough
+/// What a group of Threads works on across: a run of columns, and the windows that lie in it. Rows that are short enough
 /// are one tile. Hold windows side by side are a thread's; 1: windows go to threads in turn.
 template <class Across, int Threads, int Vec, int Words, int Hold>
 struct PoolTile {
@@ -85,21 +85,21 @@ HONE_DEVICE T outside() {
   }
 }
 
-/// All threads of a team, which is a part of a wave or as many waves as the block has.
+/// All threads of a group, which is a part of a wave or as many waves as the block has.
 template <int Threads>
-HONE_DEVICE void team_barrier() {
+HONE_DEVICE void thread_group_barrier() {
 #if !defined(__HIP__) && !defined(__HIP_PLATFORM_AMD__)
   if constexpr (Threads <= kWave) return __syncwarp();
 #endif
   __syncthreads();
 }
 
-/// A team's work: Stretch windows of the march, number `stretch` of them, with window `beside`, over one tile across.
-/// sink(m, a, value) takes the value of window m of the march and a across. Neighbouring stretches are marched in
+/// A group's work: Segment windows of the march, number `segment` of them, with window `beside`, over one tile across.
+/// epilogue(m, a, value) takes the value of window m of the march and a across. Neighbouring segments are marched in
 /// opposite directions, so that two that run at the same time come to the planes they share at the same time: one of
-/// them finds those in a cache. `some`: the team has work; one that has none keeps its block company at barriers.
-template <class March, class Beside, class Across, class Take, int Threads, int Vec, int Words, int Stretch, int Hold, int Ahead>
-struct PoolTeam {
+/// them finds those in a cache. `some`: the group has work; one that has none keeps its block company at barriers.
+template <class March, class Beside, class Across, class Take, int Threads, int Vec, int Words, int Segment, int Hold, int Ahead>
+struct PoolGroup {
   using Place = PoolTile<Across, Threads, Vec, Words, Hold>;
   using V = decltype(Take().value);
   using Lines = PoolLines<V, Place::kLine>;
@@ -111,13 +111,13 @@ struct PoolTeam {
   const Place& place;
   bool some;
 
-  template <class T, class Sink>
-  HONE_DEVICE void pool(const T* image, int64_t stretch, int64_t beside, Sink sink) const {
+  template <class T, class Epilogue>
+  HONE_DEVICE void pool(const T* image, int64_t segment, int64_t beside, Epilogue epilogue) const {
     clear_borders();
     if (shape.across % Vec == 0)
-      march<Fit::kPacks>(image, stretch, beside, sink);
+      march<Fit::kPacks>(image, segment, beside, epilogue);
     else
-      march<Fit::kSingles>(image, stretch, beside, sink);
+      march<Fit::kSingles>(image, segment, beside, epilogue);
   }
 
  private:
@@ -132,15 +132,15 @@ struct PoolTeam {
     }
   }
 
-  template <Fit Shape, class T, class Sink>
-  HONE_DEVICE void march(const T* image, int64_t stretch, int64_t beside, Sink sink) const {
-    const bool back = stretch % 2 != 0;
-    const int64_t plane0 = stretch * Stretch * March::kStride - March::kLow, line0 = beside * Beside::kStride - Beside::kLow;
+  template <Fit Shape, class T, class Epilogue>
+  HONE_DEVICE void march(const T* image, int64_t segment, int64_t beside, Epilogue epilogue) const {
+    const bool back = segment % 2 != 0;
+    const int64_t plane0 = segment * Segment * March::kStride - March::kLow, line0 = beside * Beside::kStride - Beside::kLow;
     using Plane = Packs<T, Vec, Words>[Beside::kKernel];
     // A step brings the planes from the beginning of one window to that of the next.
     const auto load = [&](Plane& lines_of_plane, int step, int s) {
       const int plane = step * March::kStride + s;
-      const int64_t m = plane0 + (back ? March::template kSpan<Stretch> - 1 - plane : plane);
+      const int64_t m = plane0 + (back ? March::template kSpan<Segment> - 1 - plane : plane);
       const bool wanted = some && m >= 0 && m < shape.march && has(step, s);
       HONE_UNROLL
       for (int k = 0; k < Beside::kKernel; ++k) {
@@ -161,7 +161,7 @@ struct PoolTeam {
       for (int s = 0; s < kPlanes; ++s) load(held[a][s], a, s);
     }
     HONE_ONCE
-    for (int step = 0; step < Stretch + March::kOpen - 1; ++step) {
+    for (int step = 0; step < Segment + March::kOpen - 1; ++step) {
       HONE_UNROLL
       for (int s = 0; s < kPlanes && Ahead > 0; ++s) load(held[Ahead][s], step + Ahead, s);
       HONE_UNROLL
@@ -184,8 +184,8 @@ struct PoolTeam {
       }
       const int w = step - (March::kOpen - 1);
       if (w >= 0) {
-        const int64_t m = stretch * Stretch + (back ? Stretch - 1 - w : w);
-        across<Shape>(open[March::kOpen - 1], lines.at[w % 2], m < shape.march_windows, [&](int64_t a, V v) { sink(m, a, v); });
+        const int64_t m = segment * Segment + (back ? Segment - 1 - w : w);
+        across<Shape>(open[March::kOpen - 1], lines.at[w % 2], m < shape.march_windows, [&](int64_t a, V v) { epilogue(m, a, v); });
       }
       HONE_UNROLL
       for (int a = March::kOpen - 1; a > 0; --a) copy(open[a], open[a - 1]);
@@ -194,12 +194,12 @@ struct PoolTeam {
     }
   }
 
-  /// Whether a window of this stretch has plane s of a step.
+  /// Whether a window of this segment has plane s of a step.
   HONE_DEVICE static bool has(int step, int s) {
     bool any = false;
     HONE_UNROLL
     for (int w = 0; w < March::kOpen; ++w)
-      any = any || (March::has(w * March::kStride + s) && step >= w && step - w < Stretch);
+      any = any || (March::has(w * March::kStride + s) && step >= w && step - w < Segment);
     return any;
   }
 
@@ -213,9 +213,9 @@ struct PoolTeam {
     for (int i = 0; i < Length; ++i) copy(to[i], from[i]);
   }
 
-  /// The windows across of one complete line of columns: sink(window, value).
-  template <Fit Shape, class Sink>
-  HONE_DEVICE void across(const Take (&columns)[Words][Vec], V* line, bool wanted, Sink sink) const {
+  /// The windows across of one complete line of columns: epilogue(window, value).
+  template <Fit Shape, class Epilogue>
+  HONE_DEVICE void across(const Take (&columns)[Words][Vec], V* line, bool wanted, Epilogue epilogue) const {
     Packs<V, Vec, Words> words;
     HONE_UNROLL
     for (int u = 0; u < Words; ++u) {
@@ -224,19 +224,19 @@ struct PoolTeam {
     }
     if constexpr (Hold > 1) line = lines.at[0];
     Tile<Threads, Vec, Words, Shape>{0, place.columns, thread()}.store(line + Place::kBefore, words);
-    team_barrier<Threads>();
+    thread_group_barrier<Threads>();
     const int end = some && wanted ? place.windows : 0;
     if constexpr (Hold > 1) {
       held_windows(line + place.shift, lines.at[1], end);
-      team_barrier<Threads>();
-      for (int j = thread(); j < end; j += Threads) sink(place.window + j, lines.at[1][j]);
+      thread_group_barrier<Threads>();
+      for (int j = thread(); j < end; j += Threads) epilogue(place.window + j, lines.at[1][j]);
     } else {
       for (int j = thread(); j < end; j += Threads) {
         const V* const window = line + place.shift + j * Across::kStride;
         Take all{window[0]};
         HONE_UNROLL
         for (int k = 1; k < Across::kKernel; ++k) all.take(window[k * Across::kDilation]);
-        sink(place.window + j, all.value);
+        epilogue(place.window + j, all.value);
       }
     }
   }

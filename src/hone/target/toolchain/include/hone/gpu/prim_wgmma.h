@@ -16,8 +16,8 @@
 
 namespace hone::prim {
 
-/// A factor in shared memory: bricks of 8 lines x 16 bytes of the depth, 128 bytes each, a line's 16 bytes after the other's.
-/// `next_depth` and `next_lines`: bytes to the next brick in depth, and in lines; multiples of 16, as is the address.
+/// A factor in shared memory: core matrices of 8 lines x 16 bytes of the depth, 128 bytes each, a line's 16 bytes after the other's.
+/// `next_depth` and `next_lines`: bytes to the next core matrix in depth, and in lines; multiples of 16, as is the address.
 /// Or lines of 128 bytes of the depth, one after the other, on a boundary of 1024 bytes: swizzled(). Piece c of 16 bytes of line
 /// l is then at c ^ (l % 8), so that what copies a line, and what reads pieces of many, meets no bank twice.
 /// What threads themselves have written there needs async_fence() before the barrier behind which it is multiplied.

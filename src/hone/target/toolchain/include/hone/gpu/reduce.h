@@ -103,25 +103,25 @@ template <class A> constexpr bool kTwoSteps = false;
 template <class T> constexpr bool kTwoSteps<ExpSum<T>> = true;
 template <class T> constexpr bool kTwoSteps<Moments<T>> = true;
 
-/// Shared memory through which the waves of a team speak: two turns, so that one barrier a merge is enough.
+/// Shared memory through which the waves of a group speak: two turns, so that one barrier a merge is enough.
 template <int Threads, int Rows>
 struct Scratch {
   static constexpr int kWaves = Threads > kWave ? Threads / kWave : 1;
   alignas(16) unsigned char bytes[kWaves > 1 ? 2 * Rows * kWaves * 32 : 16];
 };
 
-/// The Threads threads (threadIdx.x) that work on one row; Rows such teams a block (threadIdx.y). Threads is a power
+/// The Threads threads (threadIdx.x) that work on one row; Rows such groups a block (threadIdx.y). Threads is a power
 /// of two, and a block whole waves. Every thread of the block comes to every merge.
 template <int Threads, int Rows>
-struct Team {
+struct ThreadGroup {
   static constexpr int kWaves = Scratch<Threads, Rows>::kWaves;
   Scratch<Threads, Rows>& scratch;
   int turn = 0;
 
-  HONE_DEVICE explicit Team(Scratch<Threads, Rows>& s) : scratch(s) {}
+  HONE_DEVICE explicit ThreadGroup(Scratch<Threads, Rows>& s) : scratch(s) {}
   HONE_DEVICE static int row() { return Rows == 1 ? 0 : static_cast<int>(threadIdx.y); }
 
-  /// All that the team's threads have, in each of them.
+  /// All that the group's threads have, in each of them.
   template <class A>
   HONE_DEVICE void merge(A& a) {
     static_assert(sizeof(A) <= 32, "a running result of at most 32 bytes");

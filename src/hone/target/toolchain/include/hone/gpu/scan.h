@@ -1,4 +1,4 @@
-// Running sums and their kin along a row: a team of threads takes the row tile by tile, in order or from its end, and
+// Running sums and their kin along a row: a group of threads takes the row tile by tile, in order or from its end, and
 // carries what came before. Each element is read once and written once.
 #pragma once
 #include "hone/gpu/reduce.h"

@@ -4,7 +4,7 @@
 
 namespace hone::gpu {
 
-/// Shared memory: of a stretch of indices those that are the block's, in their order, and how many each wave has.
+/// Shared memory: of a segment of indices those that are the block's, in their order, and how many each wave has.
 template <int Threads>
 struct Listed {
   int rows[Threads];
@@ -27,7 +27,7 @@ HONE_DEVICE void listed_in_order(Listed<Threads>& listed, int64_t row0, int rows
       const int earlier = shuffle_by<false>(so_far, lanes);
       if (lane() >= lanes) so_far += earlier;
     }
-    __syncthreads();   // the last stretch's list has been read
+    __syncthreads();   // the last segment's list has been read
     if (lane() == kWave - 1) listed.of_wave[wave] = so_far;
     __syncthreads();
     int before = 0, all = 0;

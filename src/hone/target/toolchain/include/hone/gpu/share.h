@@ -1,6 +1,6 @@
 // Shares of long rows: what one block of several has of a row, and what of that stays in its shared memory.
 #pragma once
-#include "hone/gpu/crew.h"
+#include "hone/gpu/block_group.h"
 #include "hone/gpu/prim.h"
 
 /// Bodies are large: once is enough.
@@ -90,13 +90,13 @@ struct SharedRun : Tile<kWave, Vec, Words, Shape> {
   /// Bytes that one copy brings of a tensor's part of the run: whole words, and units of 16 bytes, up to `end` of the
   /// tensor. 0: it is not sent for. The same in all lanes.
   template <class T>
-  HONE_DEVICE uint32_t sent(const T* stretch, const T* end) const {
+  HONE_DEVICE uint32_t sent(const T* segment, const T* end) const {
     if constexpr (!HONE_SENDS || Shape == Fit::kSingles) {
       return 0;
     } else if constexpr (Shape == Fit::kWhole && sizeof(T) * Vec % 16 == 0) {
       return sizeof(T) * static_cast<uint32_t>(run);
     } else {
-      const auto from = reinterpret_cast<uintptr_t>(stretch + (this->start - before));
+      const auto from = reinterpret_cast<uintptr_t>(segment + (this->start - before));
       constexpr uint32_t kUnit = sizeof(T) * Vec > 16 ? sizeof(T) * Vec : 16;
       const uint32_t bytes = (sizeof(T) * static_cast<uint32_t>(run) + kUnit - 1) / kUnit * kUnit;
       return from % 16 == 0 && from + bytes <= reinterpret_cast<uintptr_t>(end) ? bytes : 0;
@@ -104,21 +104,21 @@ struct SharedRun : Tile<kWave, Vec, Words, Shape> {
   }
   /// Sends for it, by one lane, when all have read what was in its place.
   template <class T>
-  HONE_DEVICE void fetch([[maybe_unused]] RunBarrier& barrier, [[maybe_unused]] T* kept, const T* stretch, const T* end) const {
-    const uint32_t bytes = sent(stretch, end);
+  HONE_DEVICE void fetch([[maybe_unused]] RunBarrier& barrier, [[maybe_unused]] T* kept, const T* segment, const T* end) const {
+    const uint32_t bytes = sent(segment, end);
     if (bytes == 0) return barrier.arrive();
 #if HONE_SENDS
     barrier.arrive_expecting(bytes);
-    barrier.bulk_copy_passing(kept + word * kWave * Vec, stretch + (this->start - before), bytes);
+    barrier.bulk_copy_passing(kept + word * kWave * Vec, segment + (this->start - before), bytes);
 #endif
   }
   /// A tensor's part. `kept`: where its words stay, one of each lane after the other; `end`: of the tensor.
   template <class T>
-  HONE_DEVICE Packs<T, Vec, Words> load(T* kept, const T* stretch, [[maybe_unused]] const T* end) const {
+  HONE_DEVICE Packs<T, Vec, Words> load(T* kept, const T* segment, [[maybe_unused]] const T* end) const {
     Pack<T, Vec>* const mine = reinterpret_cast<Pack<T, Vec>*>(kept) + word * kWave + lane();
     Packs<T, Vec, Words> all;
     bool there = From == Source::kKept;
-    if constexpr (From == Source::kFirst) there = sent(stretch, end) > 0;
+    if constexpr (From == Source::kFirst) there = sent(segment, end) > 0;
     if (there) {
       HONE_UNROLL
       for (int u = 0; u < Words; ++u)
@@ -127,9 +127,9 @@ struct SharedRun : Tile<kWave, Vec, Words, Shape> {
     }
     if constexpr (Shape == Fit::kWhole && From == Source::kFirst) {
       HONE_UNROLL
-      for (int u = 0; u < Words; ++u) all[u] = passing(reinterpret_cast<const Pack<T, Vec>*>(stretch + this->start + this->at(u, 0)));
+      for (int u = 0; u < Words; ++u) all[u] = passing(reinterpret_cast<const Pack<T, Vec>*>(segment + this->start + this->at(u, 0)));
     } else {
-      all = Plain::load(stretch);
+      all = Plain::load(segment);
     }
     if constexpr (From == Source::kFirst) {
       HONE_UNROLL
@@ -141,11 +141,11 @@ struct SharedRun : Tile<kWave, Vec, Words, Shape> {
     return all;
   }
   template <class T>
-  HONE_DEVICE void store(T* stretch, const Packs<T, Vec, Words>& from) const {
+  HONE_DEVICE void store(T* segment, const Packs<T, Vec, Words>& from) const {
     HONE_UNROLL
     for (int u = 0; u < Words; ++u) {
-      if (sizeof from[u] == 16 && this->moves(u)) pass_on(reinterpret_cast<Pack<T, Vec>*>(stretch + this->start + this->at(u, 0)), from[u]);
-      else this->store_word(stretch, u, from[u]);
+      if (sizeof from[u] == 16 && this->moves(u)) pass_on(reinterpret_cast<Pack<T, Vec>*>(segment + this->start + this->at(u, 0)), from[u]);
+      else this->store_word(segment, u, from[u]);
     }
   }
 };
@@ -165,25 +165,25 @@ HONE_DEVICE int32_t tiles_of(int64_t length, int64_t pieces, const Share& share)
   return static_cast<int32_t>((pieces * ((length + Size - 1) / Size) - share.rank + share.blocks - 1) / share.blocks);
 }
 
-/// All tiles of `share` of `pieces` stretches: body(run, piece). In turn 0 the kept ones come first, as they arrive;
+/// All tiles of `share` of `pieces` segments: body(run, piece). In turn 0 the kept ones come first, as they arrive;
 /// in later turns the others come first and in the opposite order, as the last ones read are likeliest to be in a cache.
 /// In the last turn what comes to their places is sent for.
 template <int Threads, int Vec, int Unroll, class Row, int Number, int Words, bool Last, class Body>
-HONE_DEVICE void tiles(const Footing& footing, int64_t pieces, int64_t length, const Share& share, Row& ahead, Turn<Number, Words, Last>,
+HONE_DEVICE void tiles(const Alignment& alignment, int64_t pieces, int64_t length, const Share& share, Row& ahead, Turn<Number, Words, Last>,
                        int thread, Body body) {
   constexpr int kWord = kWave * Vec, kRun = kWord * Unroll, kSize = Threads * Vec * Unroll;
   static_assert(Unroll % Words == 0, "words that do not divide a run");
-  const int64_t all = length + footing.lead;
+  const int64_t all = length + alignment.lead;
   const int32_t mine = tiles_of<kSize>(all, pieces, share), kept = mine < share.kept ? mine : share.kept, wave = thread / kWave;
   const auto one = [&](const auto comes, int32_t k) {
     constexpr Source kFrom = decltype(comes)::kFrom;
     const Place<kSize> place(all, pieces, share, k);
-    const int64_t start = place.start - footing.lead + wave * kRun, left = length - start;
+    const int64_t start = place.start - alignment.lead + wave * kRun, left = length - start;
     const int there = left < kRun ? static_cast<int>(left > 0 ? left : 0) : kRun;
     const int word = kFrom == Source::kRest ? 0 : (ahead.place(k) * (Threads / kWave) + wave) * Unroll;
     // Element by element a word takes more registers: one at a time. Who has an element is the same either way.
     const auto part = [&](int w) { return there - w * kWord < kWord ? there - w * kWord : kWord; };
-    if (!footing.alike) {
+    if (!alignment.alike) {
       HONE_STEP
       for (int w = 0; w * kWord < there; ++w)
         body(SharedRun<Vec, 1, Fit::kSingles, kFrom>(start + w * kWord, part(w), 0, word + w, w * kWord, there), place.piece);
@@ -194,7 +194,7 @@ HONE_DEVICE void tiles(const Footing& footing, int64_t pieces, int64_t length, c
     } else {
       HONE_STEP
       for (int w = 0; w * kWord < there; ++w)
-        body(SharedRun<Vec, 1, Fit::kEdges, kFrom>(start + w * kWord, part(w), w == 0 && start < 0 ? footing.lead : 0, word + w,
+        body(SharedRun<Vec, 1, Fit::kEdges, kFrom>(start + w * kWord, part(w), w == 0 && start < 0 ? alignment.lead : 0, word + w,
              w * kWord, there), place.piece);
     }
   };
@@ -204,7 +204,7 @@ HONE_DEVICE void tiles(const Footing& footing, int64_t pieces, int64_t length, c
   if constexpr (Number == 0) {
     HONE_STEP
     for (int32_t k = 0; k < kept; ++k, ahead.pass()) {
-      if (HONE_SENDS && (Row::kApart || footing.alike)) ahead.template wait<Threads>(k);
+      if (HONE_SENDS && (Row::kApart || alignment.alike)) ahead.template wait<Threads>(k);
       one(Comes<Source::kFirst>{}, k);
     }
     // Phases of places that have nothing come and go, too, and whoever does not see them loses count.

@@ -1,4 +1,4 @@
-// Sorting rows: tiles of a row in shared memory by a bitonic network, sorted stretches of long rows merged by merge paths. Stable,
+// Sorting rows: tiles of a row in shared memory by a bitonic network, sorted segments of long rows merged by merge paths. Stable,
 // in either direction; NaN counts as the largest. An element is a key and where it was, so that equals keep their order, and
 // what comes out are keys, places or both.
 #pragma once
@@ -26,7 +26,7 @@ HONE_DEVICE void sort_tiles(T* keys, int32_t* places) {
       __syncthreads();
       for (int pair = static_cast<int>(threadIdx.x); pair < Rows * Length / 2; pair += Threads) {
         const int i = pair / stride * 2 * stride + pair % stride, j = i + stride;
-        const bool forward = (i & size & (Length - 1)) == 0;   // stretches of `size` alternate; the last one of a row is forward
+        const bool forward = (i & size & (Length - 1)) == 0;   // segments of `size` alternate; the last one of a row is forward
         if (sorts_before<Descending>(keys[j], places[j], keys[i], places[i]) != forward) continue;
         const T key = keys[i];
         const int32_t place = places[i];
@@ -37,7 +37,7 @@ HONE_DEVICE void sort_tiles(T* keys, int32_t* places) {
   __syncthreads();
 }
 
-/// How many of the first `at` elements of two sorted stretches together come from the first one.
+/// How many of the first `at` elements of two sorted segments together come from the first one.
 template <bool Descending, class T>
 HONE_DEVICE int64_t merge_path(const T* a, const int32_t* of_a, int64_t in_a, const T* b, const int32_t* of_b, int64_t in_b, int64_t at) {
   int64_t low = at > in_b ? at - in_b : 0, high = at < in_a ? at : in_a;

@@ -13,8 +13,8 @@ enum class GroupType : int32_t { kBf16, kF16, kTf32, kE4M3, kE5M2, kI8 };
 /// One product: 64 rows x `columns`, 32 bytes of the depth.
 struct GroupProduct {
   float* sums;                ///< this thread's, columns / 2 of them; of kI8 integers
-  const char *a, *b;          ///< the factors' first bricks; a null: the left one's rows are below
-  int32_t a_depth, a_lines;   ///< bytes to the next brick in depth and in lines
+  const char *a, *b;          ///< the factors' first core matrices; a null: the left one's rows are below
+  int32_t a_depth, a_lines;   ///< bytes to the next core matrix in depth and in lines
   int32_t b_depth, b_lines;
   int32_t columns;
   GroupType type;

@@ -19,7 +19,7 @@ constexpr float kGroupPoison = __builtin_nanf("0x2dead");
 }
 
 /// Where the 16 bytes of a line's first or second half of the depth are.
-inline const char* brick_line(const char* first, int next_depth, int next_lines, int line, int half) {
+inline const char* core_line(const char* first, int next_depth, int next_lines, int line, int half) {
   return first + half * next_depth + line / 8 * next_lines + line % 8 * 16;
 }
 
@@ -29,9 +29,9 @@ inline const char* swizzled(const char* first, const char* at, int64_t bytes) {
   return first + (from_first ^ (from_first >> 7 & 7) << 4);
 }
 
-/// The same in lines of 128 bytes that begin with `first`; null: there are bricks.
+/// The same in lines of 128 bytes that begin with `first`; null: there are core matrices.
 inline const char* factor_line(const char* at, const char* first, int next_depth, int next_lines, int line, int half) {
-  if (!first) return brick_line(at, next_depth, next_lines, line, half);
+  if (!first) return core_line(at, next_depth, next_lines, line, half);
   return swizzled(first, at, line / 8 * next_lines + line % 8 * 128 + half * next_depth);
 }
 
@@ -142,7 +142,7 @@ inline void issue_product(GroupState& s, const GroupProduct& p, const void* wher
   const auto all = reinterpret_cast<uintptr_t>(p.a) | reinterpret_cast<uintptr_t>(p.b) |
                    static_cast<uintptr_t>(p.a_depth | p.a_lines | p.b_depth | p.b_lines);
   if (all % 16 != 0) {
-    text << "a factor of a group's product: its address and the ways to its next bricks have to be multiples of 16 bytes";
+    text << "a factor of a group's product: its address and the ways to its next cores have to be multiples of 16 bytes";
     group_finding(Finding::kUndefined, text, where);
   }
   if (s.products == kMostGroupProducts) {

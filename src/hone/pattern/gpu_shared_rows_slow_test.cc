@@ -1,4 +1,4 @@
-// Rows that teams of blocks keep in shared memory, on both emulators: small tiles, so that a block has several, and keeps
+// Rows that groups of blocks keep in shared memory, on both emulators: small tiles, so that a block has several, and keeps
 // one, some or all of them.
 #include <gtest/gtest.h>
 
@@ -17,9 +17,9 @@ struct Given {
 };
 void PrintTo(const Given& given, std::ostream* out) { *out << given.name; }
 
-class GpuTeam : public testing::TestWithParam<Given> {};
+class GpuSharedRows : public testing::TestWithParam<Given> {};
 
-TEST_P(GpuTeam, IsAcceptedWhateverItKeeps) {
+TEST_P(GpuSharedRows, IsAcceptedWhateverItKeeps) {
   const auto task = task::task_from_expressions(GetParam().compute, GetParam().inputs, {"B=3,D=301", "B=2,D=512"});
   ASSERT_TRUE(task) << task.error().to_string();
   auto simt = target::simt_toolchain();
@@ -31,22 +31,22 @@ TEST_P(GpuTeam, IsAcceptedWhateverItKeeps) {
   const auto program = find_program(normal, {.columns = true, .scans = true, .slices = true, .fences = {}});
   ASSERT_TRUE(program) << program.error().to_string();
   for (const kernel::Language language : {kernel::Language::kCuda, kernel::Language::kHip}) {
-    const auto team = gpu::team(*program, language);
-    ASSERT_TRUE(team) << team.error().to_string();
+    const auto group = gpu::shared_rows(*program, language);
+    ASSERT_TRUE(group) << thread_group.error().to_string();
     const std::vector<kernel::Config> configs = {
-        // One tile of several stays, and one team takes all rows; everything stays; a place for the row to come; as many
+        // One tile of several stays, and one group takes all rows; everything stays; a place for the row to come; as many
         // blocks as tiles.
-        {{"THREADS", 64}, {"VEC", 1}, {"UNROLL", 1}, {"TEAMS", 1}, {"RESIDENT", 1}, {"KEEP", 1}, {"LEAST", 4}, {"AHEAD", 0}, {"SPREAD", 0}},
-        {{"THREADS", 64}, {"VEC", 2}, {"UNROLL", 1}, {"TEAMS", 2}, {"RESIDENT", 2}, {"KEEP", 64}, {"LEAST", 2}, {"AHEAD", 3}, {"SPREAD", 3}},
-        {{"THREADS", 64}, {"VEC", 4}, {"UNROLL", 1}, {"TEAMS", 1}, {"RESIDENT", 1}, {"KEEP", 1}, {"LEAST", 1}, {"AHEAD", 1}, {"SPREAD", 1}},
-        {{"THREADS", 64}, {"VEC", 1}, {"UNROLL", 4}, {"TEAMS", 132}, {"RESIDENT", 1}, {"KEEP", 64}, {"LEAST", 1}, {"AHEAD", 0}, {"SPREAD", 0}},
+        {{"THREADS", 64}, {"VEC", 1}, {"UNROLL", 1}, {"GROUPS", 1}, {"RESIDENT", 1}, {"KEEP", 1}, {"LEAST", 4}, {"AHEAD", 0}, {"SPREAD", 0}},
+        {{"THREADS", 64}, {"VEC", 2}, {"UNROLL", 1}, {"GROUPS", 2}, {"RESIDENT", 2}, {"KEEP", 64}, {"LEAST", 2}, {"AHEAD", 3}, {"SPREAD", 3}},
+        {{"THREADS", 64}, {"VEC", 4}, {"UNROLL", 1}, {"GROUPS", 1}, {"RESIDENT", 1}, {"KEEP", 1}, {"LEAST", 1}, {"AHEAD", 1}, {"SPREAD", 1}},
+        {{"THREADS", 64}, {"VEC", 1}, {"UNROLL", 4}, {"GROUPS", 132}, {"RESIDENT", 1}, {"KEEP", 64}, {"LEAST", 1}, {"AHEAD", 0}, {"SPREAD", 0}},
     };
     // In `make check`, where a verdict on blocks that wait for each other takes its minute, the one language has these, the other those.
     const bool all = base::testing::in_long_part();
     size_t turn = language == kernel::Language::kCuda ? 0 : 1;
     for (const kernel::Config& config : configs) {
       if (!all && turn++ % 2 != 0) continue;
-      kernel::Kernel kernel = *team;
+      kernel::Kernel kernel = *group;
       kernel.config = config;
       const auto screening = (*evaluator)->screen(kernel);
       ASSERT_TRUE(screening) << screening.error().to_string();
@@ -60,14 +60,14 @@ constexpr const char* kOfChannels = "y = (x - mean(x, axis=(0, 2), keepdims=true
 constexpr const char* kInThreeRounds = "y = x / sum(abs(x - mean(x, axis=-1, keepdims=true)), axis=-1, keepdims=true)";
 
 const auto name_of = [](const auto& parameter) { return std::string(parameter.param.name); };
-const std::vector<Given> kTeamRows = {Given{"softmax_bf16", "y = softmax(x, axis=-1)", {"x=bf16[B,D]"}},
+const std::vector<Given> kSharedRows = {Given{"softmax_bf16", "y = softmax(x, axis=-1)", {"x=bf16[B,D]"}},
                                       Given{"residual_norm", "y = rms_norm(x + r)", {"x=f32[B,D]", "r=bf16[B,D]"}},
                                       Given{"channel_norm", kOfChannels, {"x=f32[2,B,D]"}},
                                       Given{"three_rounds", kInThreeRounds, {"x=f32[B,D]"}},
                                       Given{"whole_norm", "y = (x - mean(x)) / sqrt(var(x) + 1e-5)", {"x=f32[B,D]"}}};
-INSTANTIATE_TEST_SUITE_P(Rows, GpuTeam, testing::ValuesIn(kTeamRows), name_of);
-INSTANTIATE_TEST_SUITE_P(LongAllOfRows, GpuTeam, testing::ValuesIn(kTeamRows), name_of);
-INSTANTIATE_TEST_SUITE_P(LongRows, GpuTeam,
+INSTANTIATE_TEST_SUITE_P(Rows, GpuSharedRows, testing::ValuesIn(kSharedRows), name_of);
+INSTANTIATE_TEST_SUITE_P(LongAllOfRows, GpuSharedRows, testing::ValuesIn(kSharedRows), name_of);
+INSTANTIATE_TEST_SUITE_P(LongRows, GpuSharedRows,
                          testing::Values(Given{"softmax", "y = softmax(x, axis=-1)", {"x=f32[B,D]"}},
                                          Given{"softmax_f64", "y = softmax(x * 2.0, axis=-1)", {"x=f64[B,D]"}},
                                          Given{"layer_norm", "y = layer_norm(x, w, b)", {"x=f32[B,D]", "w=f32[D]", "b=f32[D]"}},

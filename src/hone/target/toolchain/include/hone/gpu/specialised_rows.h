@@ -1,30 +1,30 @@
-// Relays: blocks in which some waves read row after row, and others, some rows behind them, write. Between them a wave or
-// two speak with the other blocks of the team about what each row has. Nobody stops at the end of a row: while the team's
+// Warp-specialised rows: blocks in which some waves read row after row, and others, some rows behind them, write. Between them a wave or
+// two speak with the other blocks of the group about what each row has. Nobody stops at the end of a row: while the group's
 // words about a row are on their way, the next rows are read, and those before are written.
 #pragma once
 #include "hone/gpu/share.h"
 
 #if !HONE_SENDS
-#error "relays need bulk copies that arrive at barriers: sm_90 and later"
+#error "warp-specialised rows need bulk copies that arrive at barriers: sm_90 and later"
 #endif
 
 namespace hone::gpu {
 
-/// Rows of a team that may be under way in a block: read by some waves, and not yet written by others. A ring of places
+/// Rows of a group that may be under way in a block: read by some waves, and not yet written by others. A ring of places
 /// has room for two less at most. Shared memory, where a cluster has its mail, has room for words about fewer.
 constexpr int kRowsUnderWay = 16, kRowsInCluster = 8;
 
-/// How the words of a team's blocks get to the others.
+/// How the words of a group's blocks get to the others.
 enum class Post {
   kMemory,    ///< each block's lie in global memory, where all look at them
-  kCluster,   ///< the team is a cluster: each block writes into the others' shared memory, and looks at its own
+  kCluster,   ///< the group is a cluster: each block writes into the others' shared memory, and looks at its own
 };
 
-/// The mail of a team that may have `Rows` rows under way: `words` are 0 before the first row. A...: what is told of a row.
+/// The mail of a group that may have `Rows` rows under way: `words` are 0 before the first row. A...: what is told of a row.
 /// It holds words about twice as many rows: a block that tells of row r has its places of row r - Rows + 2, which it has
 /// written, and so heard of; who told of that had heard of row r - 2 * Rows + 4.
 template <Post By, int Rows, class... A>
-struct RelayMail {
+struct RowMail {
   static constexpr int kRowWords = ((sizeof(A) + ...)) / 4, kWords = 2 * Rows * kRowWords;   ///< of a block
   /// Of how many blocks a lane looks at words at once: one way through the memory system, not one each.
   static constexpr int kBatch = By == Post::kMemory ? 5 : 1;
@@ -92,10 +92,10 @@ struct Ring {
     meet_in_wave();
     if (lane() == 0) {
       RunBarrier& full = barrier<Threads>();
-      const Footing footing = stands(row);
-      if (footing.alike) {
-        const Place<kSize> where(length + footing.lead, pieces, share, tile);
-        const int64_t start = where.start - footing.lead + wave * kRun, left = where.piece < pieces ? length - start : 0;
+      const Alignment alignment = stands(row);
+      if (alignment.alike) {
+        const Place<kSize> where(length + alignment.lead, pieces, share, tile);
+        const int64_t start = where.start - alignment.lead + wave * kRun, left = where.piece < pieces ? length - start : 0;
         const int there = left < kRun ? static_cast<int>(left > 0 ? left : 0) : kRun;
         fetch(full, SharedRun<Vec, Unroll, Fit::kEdges, Source::kFirst>(start, there, 0, (at * (Threads / kWave) + wave) * Unroll, 0, there),
               where.piece, row);
@@ -139,23 +139,23 @@ HONE_DEVICE void merge_in_wave(A& a) {
 
 /// Shared memory through which a block's waves pass on what is found of rows: `Messages` results of at most 32 bytes.
 template <int Threads, int Rows, int Messages>
-struct RelayRoom {
+struct RowRoom {
   static constexpr int kWaves = Threads / kWave;
   RunBarrier found[Rows];   ///< each of the readers' waves has left what it found
-  RunBarrier known[Rows];   ///< what the whole team found is there
+  RunBarrier known[Rows];   ///< what the whole group found is there
   alignas(16) unsigned char parts[Rows][Messages][kWaves][32];
   alignas(16) unsigned char whole[Rows][Messages][32];
 };
 
-/// A block's waves and the rows of its team, counted from 0 in `number`.
+/// A block's waves and the rows of its group, counted from 0 in `number`.
 template <int Threads, int Rows, int Messages>
-struct Relay {
+struct WarpRoles {
   static constexpr int kWaves = Threads / kWave;
   static_assert(kWaves <= kWave, "a lane for each of the readers' waves");
-  RelayRoom<Threads, Rows, Messages>& room;
+  RowRoom<Threads, Rows, Messages>& room;
   int32_t number = 0;
 
-  HONE_DEVICE explicit Relay(RelayRoom<Threads, Rows, Messages>& r) : room(r) {}
+  HONE_DEVICE explicit WarpRoles(RowRoom<Threads, Rows, Messages>& r) : room(r) {}
   HONE_DEVICE int at() const { return number % Rows; }
   HONE_DEVICE int parity() const { return number / Rows % 2; }
   /// By one thread, before the block's first barrier.
@@ -177,7 +177,7 @@ struct Relay {
     if (lane() == 0) room.found[at()].arrive();
     ++number;
   }
-  /// Writers: waits until the team's results of this row are there. What readers have left in places is there, too.
+  /// Writers: waits until the group's results of this row are there. What readers have left in places is there, too.
   HONE_DEVICE void learn() const {
     room.found[at()].wait(parity());
     room.known[at()].wait(parity());
@@ -188,10 +188,10 @@ struct Relay {
   }
   HONE_DEVICE void next() { ++number; }
 
-  /// What a block's waves do with its team's rows first, first + step, … below `end`: of its threads the first ones
-  /// read(row) and leave what they found, as many after them write(row), and the rest are `speakers` waves that speak.
+  /// What a block's waves do with its group's rows first, first + step, … below `end`: of its threads the first ones
+  /// read(row) and leave what they found, as many after them write(row), and the rest are `exchangers` waves that speak.
   template <class Mail, class Read, class Write>
-  HONE_DEVICE void run(const Mail& mail, int64_t first, int64_t step, int64_t end, int speakers, Read read, Write write) {
+  HONE_DEVICE void run(const Mail& mail, int64_t first, int64_t step, int64_t end, int exchangers, Read read, Write write) {
     const int role = static_cast<int>(threadIdx.x) / Threads;
     if (role == 0) {
       for (int64_t row = first; row < end; row += step) {
@@ -205,16 +205,16 @@ struct Relay {
         next();
       }
     } else {
-      speak(mail, (static_cast<int>(threadIdx.x) - 2 * Threads) / kWave, speakers, (end - first + step - 1) / step);
+      exchange(mail, (static_cast<int>(threadIdx.x) - 2 * Threads) / kWave, exchangers, (end - first + step - 1) / step);
     }
   }
 
-  /// Speakers, a wave of them: tells the team what the block found of rows speaker, speaker + speakers, … below `rows` of
-  /// the team, hears what others did, and passes it on.
+  /// Exchangers, a wave of them: tells the group what the block found of rows exchanger, exchanger + exchangers, … below `rows` of
+  /// the group, hears what others did, and passes it on.
   template <Post By, class... A>
-  HONE_DEVICE void speak(const RelayMail<By, Rows, A...>& mail, int speaker, int speakers, int64_t rows) {
+  HONE_DEVICE void exchange(const RowMail<By, Rows, A...>& mail, int exchanger, int exchangers, int64_t rows) {
     HONE_STEP
-    for (number = speaker; number < rows; number += speakers) {
+    for (number = exchanger; number < rows; number += exchangers) {
       room.found[at()].wait(parity());
       tell_all<0, A...>(mail);
       hear_all<0, A...>(mail);

@@ -1,4 +1,4 @@
-// What rows kept by teams of blocks ask of a device, and what they keep.
+// What rows kept by groups of blocks ask of a device, and what they keep.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -47,19 +47,19 @@ size_t look_at_all(kernel::Kernel& kernel, const task::Task& task, const std::ve
   return looked_at;
 }
 
-TEST(GpuTeam, FillsTheDeviceAndNeverMore) {
+TEST(GpuSharedRows, FillsTheDeviceAndNeverMore) {
   const task::Task given = task_of("y = softmax(x, axis=-1)", {"x=f32[B,D]"}, "B=4096,D=393216");
   const task::Task normal = normal_form(given);
   const auto program = find_program(normal);
   ASSERT_TRUE(program);
-  auto kernel = gpu::team(*program, kernel::Language::kCuda);
+  auto kernel = gpu::shared_rows(*program, kernel::Language::kCuda);
   ASSERT_TRUE(kernel) << kernel.error().to_string();
   constexpr int64_t kSms = 132, kMost = 232448, kOfMultiprocessor = 233472, kReserved = 1024;
   const kernel::Limits limits{{"SMS", kSms}, {"SHARED_MAX", kMost}, {"WAVE", 32}};
   const task::Bindings full{{"B", 4096}, {"D", 393216}};
   const auto plan = kernel::bind(*kernel, given, full, limits);
   ASSERT_TRUE(plan) << plan.error().to_string();
-  EXPECT_EQ(plan->launches[0].grid[0], 256);          // 16 teams of 16 blocks,
+  EXPECT_EQ(plan->launches[0].grid[0], 256);          // 16 groups of 16 blocks,
   EXPECT_EQ(plan->launches[0].shared, 3 * (32 * 1024 + 8 * 8));   // three tiles each, and barriers: the whole row
   const size_t looked_at = look_at_all(*kernel, given, {full, {{"B", 1}, {"D", 100000007}}, {{"B", 7}, {"D", 1}}}, limits, [&](const kernel::BoundLaunch& launch, const task::Bindings&) {
     const int64_t resident = kernel->config["RESIDENT"], waves = kernel->config["THREADS"] / 32, own = 2 * 32 * waves + 16;
@@ -70,12 +70,12 @@ TEST(GpuTeam, FillsTheDeviceAndNeverMore) {
   EXPECT_GT(looked_at, 1000u);
 }
 
-TEST(GpuRelay, FillsTheDeviceAndNeverMore) {
+TEST(GpuSpecialisedRows, FillsTheDeviceAndNeverMore) {
   const task::Task given = task_of("y = softmax(x, axis=-1)", {"x=f32[B,D]"}, "B=4096,D=393216");
   const task::Task normal = normal_form(given);
   const auto program = find_program(normal);
   ASSERT_TRUE(program);
-  auto kernel = gpu::relay(*program, kernel::Language::kCuda);
+  auto kernel = gpu::specialised_rows(*program, kernel::Language::kCuda);
   ASSERT_TRUE(kernel) << kernel.error().to_string();
   constexpr int64_t kSms = 132, kMost = 232448, kOfMultiprocessor = 233472, kReserved = 1024;
   const kernel::Limits limits{{"SMS", kSms}, {"SHARED_MAX", kMost}, {"WAVE", 32}};
@@ -95,7 +95,7 @@ TEST(GpuRelay, FillsTheDeviceAndNeverMore) {
   EXPECT_GT(looked_at, 1000u);
 }
 
-TEST(GpuRelayCluster, FillsItsSharedMemoryAndNeverMore) {
+TEST(GpuSpecialisedRowsCluster, FillsItsSharedMemoryAndNeverMore) {
   constexpr int64_t kSms = 132, kMost = 232448;
   const kernel::Limits limits{{"SMS", kSms}, {"SHARED_MAX", kMost}, {"WAVE", 32}};
   // What is told of a row: two words for softmax, three for a norm.
@@ -104,7 +104,7 @@ TEST(GpuRelayCluster, FillsItsSharedMemoryAndNeverMore) {
     const task::Task normal = normal_form(given);
     const auto program = find_program(normal);
     ASSERT_TRUE(program);
-    auto kernel = gpu::relay_cluster(*program, kernel::Language::kCuda);
+    auto kernel = gpu::specialised_cluster(*program, kernel::Language::kCuda);
     ASSERT_TRUE(kernel) << kernel.error().to_string();
     EXPECT_TRUE(kernel->header.workspaces.empty());
     const task::Bindings full{{"B", 4096}, {"D", 393216}};
@@ -138,7 +138,7 @@ std::pair<int64_t, int64_t> clusters_of(const char* type, int64_t length, kernel
   const task::Task normal = normal_form(given);
   const auto program = find_program(normal);
   if (!program) return {};
-  auto kernel = gpu::relay_cluster(*program, kernel::Language::kCuda);
+  auto kernel = gpu::specialised_cluster(*program, kernel::Language::kCuda);
   if (!kernel) return {};
   for (const auto& [name, value] : changes) kernel->config[name] = value;
   const kernel::Limits limits{{"SMS", 132}, {"SHARED_MAX", 232448}, {"WAVE", 32}};
@@ -150,7 +150,7 @@ std::pair<int64_t, int64_t> clusters_of(const char* type, int64_t length, kernel
   return {launch.cluster[0], launch.grid[0] / launch.cluster[0]};
 }
 
-TEST(GpuRelayCluster, BeginsWithWhatFits) {
+TEST(GpuSpecialisedRowsCluster, BeginsWithWhatFits) {
   using testing::Pair;
   EXPECT_THAT(clusters_of("f32", 393216), Pair(16, 7));
   EXPECT_THAT(clusters_of("f32", 262144), Pair(16, 7));
@@ -160,53 +160,53 @@ TEST(GpuRelayCluster, BeginsWithWhatFits) {
   EXPECT_THAT(clusters_of("f64", 1048576), Pair(16, 7));
 }
 
-TEST(GpuRelay, HasOneRoundThatFindsAndOneThatWrites) {
+TEST(GpuSpecialisedRows, HasOneRoundThatFindsAndOneThatWrites) {
   for (const auto& [compute, offered] : {std::pair<const char*, bool>("y = softmax(x, axis=-1)", true), std::pair<const char*, bool>("y = layer_norm(x)", true),
                                          std::pair<const char*, bool>("y = x / sum(abs(x - mean(x, axis=-1, keepdims=true)), axis=-1, keepdims=true)", false),
                                          std::pair<const char*, bool>("y = sum(x, axis=-1)", false)}) {
     const task::Task normal = normal_form(task_of(compute, {"x=f32[B,D]"}, "B=16,D=393216"));
     const auto program = find_program(normal);
     ASSERT_TRUE(program);
-    EXPECT_EQ(gpu::relay(*program, kernel::Language::kCuda).has_value(), offered) << compute;
-    EXPECT_FALSE(gpu::relay(*program, kernel::Language::kHip)) << compute;
-    EXPECT_EQ(gpu::relay_cluster(*program, kernel::Language::kCuda).has_value(), offered) << compute;
-    EXPECT_FALSE(gpu::relay_cluster(*program, kernel::Language::kHip)) << compute;
+    EXPECT_EQ(gpu::specialised_rows(*program, kernel::Language::kCuda).has_value(), offered) << compute;
+    EXPECT_FALSE(gpu::specialised_rows(*program, kernel::Language::kHip)) << compute;
+    EXPECT_EQ(gpu::specialised_cluster(*program, kernel::Language::kCuda).has_value(), offered) << compute;
+    EXPECT_FALSE(gpu::specialised_cluster(*program, kernel::Language::kHip)) << compute;
   }
 }
 
-TEST(GpuTeam, KeepsWhatIsReadAgain) {
+TEST(GpuSharedRows, KeepsWhatIsReadAgain) {
   const task::Task given = task_of("y = layer_norm(x, w, b)", {"x=f32[B,D]", "w=f32[D]", "b=f32[D]"}, "B=16,D=4194304");
   const task::Task normal = normal_form(given);
   const auto program = find_program(normal);
   ASSERT_TRUE(program);
-  const auto kernel = gpu::team(*program, kernel::Language::kCuda);
+  const auto kernel = gpu::shared_rows(*program, kernel::Language::kCuda);
   ASSERT_TRUE(kernel) << kernel.error().to_string();
   EXPECT_THAT(kernel->source, HasSubstr("tile.load(x_kept, x_row, x + (B * D))"));
   EXPECT_THAT(kernel->source, Not(HasSubstr("w_kept")));
-  EXPECT_THAT(kernel->source, HasSubstr("TEAMS = [16, ")) << "weights come from memory once for all rows";
+  EXPECT_THAT(kernel->source, HasSubstr("GROUPS = [16, ")) << "weights come from memory once for all rows";
   const task::Task once = normal_form(task_of("y = sum(x, axis=-1)", {"x=f32[B,D]"}, "B=16,D=4194304"));
   const auto sum = find_program(once);
   ASSERT_TRUE(sum);
-  EXPECT_FALSE(gpu::team(*sum, kernel::Language::kCuda));
+  EXPECT_FALSE(gpu::shared_rows(*sum, kernel::Language::kCuda));
 }
 
-TEST(GpuTeam, ARowThatOneBlockNearlyHoldsIsItsOwn) {
-  for (const auto& [length, teams, resident] : {std::tuple<int64_t, int64_t, int64_t>{65535, 132, 1}, {131072, 44, 2}, {32768, 132, 2}}) {
+TEST(GpuSharedRows, ARowThatOneBlockNearlyHoldsIsItsOwn) {
+  for (const auto& [length, groups, resident] : {std::tuple<int64_t, int64_t, int64_t>{65535, 132, 1}, {131072, 44, 2}, {32768, 132, 2}}) {
     const task::Task normal = normal_form(task_of("y = x / mean(abs(x), axis=1, keepdims=true)", {"x=f32[B,D]"}, fmt::format("B=32768,D={}", length)));
     const auto program = find_program(normal);
     ASSERT_TRUE(program);
-    const auto team = gpu::team(*program, kernel::Language::kCuda), elsewhere = gpu::team(*program, kernel::Language::kHip);
-    ASSERT_TRUE(team && elsewhere);
-    EXPECT_EQ(team->config.at("TEAMS"), teams) << length;
-    EXPECT_EQ(team->config.at("RESIDENT"), resident) << length;
+    const auto group = gpu::shared_rows(*program, kernel::Language::kCuda), elsewhere = gpu::shared_rows(*program, kernel::Language::kHip);
+    ASSERT_TRUE(group && elsewhere);
+    EXPECT_EQ(group->config.at("GROUPS"), groups) << length;
+    EXPECT_EQ(group->config.at("RESIDENT"), resident) << length;
     EXPECT_EQ(elsewhere->config.at("RESIDENT"), 2) << "measured on NVIDIA's only";
-    const auto relay = gpu::relay(*program, kernel::Language::kCuda);
-    ASSERT_TRUE(relay) << relay.error().to_string();
-    EXPECT_EQ(relay->config.at("TEAMS") == 132, length == 65535) << length;
+    const auto specialised = gpu::specialised_rows(*program, kernel::Language::kCuda);
+    ASSERT_TRUE(specialised) << specialised.error().to_string();
+    EXPECT_EQ(specialised->config.at("GROUPS") == 132, length == 65535) << length;
   }
 }
 
-TEST(GpuTeam, BeginsWithinItsConstraints) {
+TEST(GpuSharedRows, BeginsWithinItsConstraints) {
   for (const std::string compute : {"y = softmax(x, axis=-1)", "y = layer_norm(x + r)"})
     for (const char* type : {"f32", "bf16", "f64"}) {
       std::vector<std::string> inputs{fmt::format("x={}[B,D]", type)};
@@ -215,7 +215,7 @@ TEST(GpuTeam, BeginsWithinItsConstraints) {
       const auto program = find_program(normal);
       ASSERT_TRUE(program);
       for (const kernel::Language language : {kernel::Language::kCuda, kernel::Language::kHip}) {
-        const auto kernel = gpu::team(*program, language);
+        const auto kernel = gpu::shared_rows(*program, language);
         ASSERT_TRUE(kernel) << kernel.error().to_string();
         const bool cuda = language == kernel::Language::kCuda;
         const kernel::Limits limits{{"SMS", cuda ? 132 : 304}, {"SHARED_MAX", cuda ? 232448 : 65536}, {"WAVE", cuda ? 32 : 64}};

@@ -1,4 +1,4 @@
-// How a convolution's input lies in strands (conv_strands.h says what for), and the launch that lays it out.
+// How a convolution's input lies in channel slices (conv_channel_slices.h says what for), and the launch that lays it out.
 #pragma once
 #include "hone/gpu/conv_wgmma.h"
 
@@ -7,16 +7,16 @@ namespace hone::gpu {
 /// a / b rounded down, b > 0.
 HONE_DEVICE constexpr int64_t floor_of_ratio(int64_t a, int64_t b) { return a / b - (a % b < 0); }
 
-/// How strands lie: those of a group, a stage of Depths depths, a class (of all dimensions) are neighbours, `lines` lines apart. Folded:
+/// How channel slices lie: those of a group, a stage of Depths depths, a class (of all dimensions) are neighbours, `lines` lines apart. Folded:
 /// the outer dimensions' taps are depths too (conv_runs.h), their dimensions have the result's extents and one class.
 template <int S, bool Folded, int Depths>
-struct Strands {
+struct ChannelSlices {
   int64_t pitch[S], step[S];   ///< positions of a row, a plane, …, zeros included; and lines from one to the next
   int scale[S], classes[S], all_classes;
   int64_t stages, front, positions, lines;   ///< stages of depths; zeros before the first position; positions of all images; all lines
 
   /// Of tiles of Lines positions, of which Held lines are read.
-  HONE_DEVICE Strands(const Convolution<S>& of, int tile_lines, int held) : all_classes(1), stages(RunWeights<Folded, S, Depths>(of).stages), front(0) {
+  HONE_DEVICE ChannelSlices(const Convolution<S>& of, int tile_lines, int held) : all_classes(1), stages(RunWeights<Folded, S, Depths>(of).stages), front(0) {
     int64_t all = 1, back = held - tile_lines;
     HONE_UNROLL
     for (int s = S - 1; s >= 0; --s) {
@@ -71,43 +71,43 @@ struct Strands {
   }
 };
 
-constexpr int kLayThreads = 256, kTogether = 2;   ///< of a block that lays out; strands of a thread: more reads on their way
+constexpr int kLayThreads = 256, kTogether = 2;   ///< of a block that lays out; channel slices of a thread: more reads on their way
 
 /// Blocks that lay x out.
 template <class Math, int S, bool Folded, int Depths>
-HONE_DEVICE int64_t strand_blocks(const Convolution<S>& of, const Strands<S, Folded, Depths>& strands) {
-  return of.groups * strands.stages * (Depths / (kTogether * Math::kBeside)) * (strands.all_classes / strands.classes[S - 1]) * ((strands.lines + kLayThreads - 1) / kLayThreads);
+HONE_DEVICE int64_t slice_blocks(const Convolution<S>& of, const ChannelSlices<S, Folded, Depths>& slices) {
+  return of.groups * slices.stages * (Depths / (kTogether * Math::kBeside)) * (slices.all_classes / slices.classes[S - 1]) * ((slices.lines + kLayThreads - 1) / kLayThreads);
 }
 
-/// Block `block` of strand_blocks: a line of a thread in kTogether strands, of all classes along the last dimension, which read the same
+/// Block `block` of slice_blocks: a line of a thread in kTogether channel slices, of all classes along the last dimension, which read the same
 /// of x. Neighbours read neighbours of x, channel after channel, and write words of 16 bytes side by side.
 template <class Math, int S, bool Folded, int Depths, class T>
-HONE_DEVICE void lay_strands(const Convolution<S>& of, const Strands<S, Folded, Depths>& strands, const T* x, char* to, int64_t block) {
-  constexpr int kEach = Math::kBeside, kBricks = Depths / kEach;
-  const int64_t across = (strands.lines + kLayThreads - 1) / kLayThreads;
-  int64_t strand = quotient(block, across);
-  const int64_t line = (block - strand * across) * kLayThreads + threadIdx.x;
-  if (line >= strands.lines) return;
-  const int last_classes = strands.classes[S - 1], outer_classes = strands.all_classes / last_classes;
-  constexpr int kPieces = kBricks / kTogether;
-  const int brick = static_cast<int>(strand % kPieces) * kTogether, klass = static_cast<int>(strand / kPieces % outer_classes);
-  strand /= kPieces * outer_classes;   // now group and stage
-  const int64_t group = quotient(strand, strands.stages), depth0 = (strand - group * strands.stages) * Depths + brick * kEach;
+HONE_DEVICE void lay_slices(const Convolution<S>& of, const ChannelSlices<S, Folded, Depths>& slices, const T* x, char* to, int64_t block) {
+  constexpr int kEach = Math::kBeside, kCores = Depths / kEach;
+  const int64_t across = (slices.lines + kLayThreads - 1) / kLayThreads;
+  int64_t slice = quotient(block, across);
+  const int64_t line = (block - slice * across) * kLayThreads + threadIdx.x;
+  if (line >= slices.lines) return;
+  const int last_classes = slices.classes[S - 1], outer_classes = slices.all_classes / last_classes;
+  constexpr int kPieces = kCores / kTogether;
+  const int core = static_cast<int>(slice % kPieces) * kTogether, klass = static_cast<int>(slice / kPieces % outer_classes);
+  slice /= kPieces * outer_classes;   // now group and stage
+  const int64_t group = quotient(slice, slices.stages), depth0 = (slice - group * slices.stages) * Depths + core * kEach;
 
-  const int64_t position = line - strands.front, plane = Convolution<S>::product(of.x), depths = of.channels * RunWeights<Folded, S, Depths>(of).outer;
+  const int64_t position = line - slices.front, plane = Convolution<S>::product(of.x), depths = of.channels * RunWeights<Folded, S, Depths>(of).outer;
   int64_t place[S], from[S];
-  const int64_t image = strands.place(position < 0 ? 0 : position, place);
-  bool inside = position >= 0 && position < strands.positions;
+  const int64_t image = slices.place(position < 0 ? 0 : position, place);
+  bool inside = position >= 0 && position < slices.positions;
   int rest = klass;
   HONE_UNROLL
   for (int s = S - 2; s >= 0; --s) {
-    from[s] = place[s] * (Folded ? of.stride[s] : strands.scale[s]) + (Folded ? -of.padding[s] : strands.rest(of, s, rest % strands.classes[s]));
-    rest /= strands.classes[s];
+    from[s] = place[s] * (Folded ? of.stride[s] : slices.scale[s]) + (Folded ? -of.padding[s] : slices.rest(of, s, rest % slices.classes[s]));
+    rest /= slices.classes[s];
     if constexpr (!Folded) inside = inside && from[s] < of.x[s];
   }
   const T* const channels = x + (image * of.groups + group) * of.plane();
   for (int c = 0; c < last_classes; ++c) {
-    from[S - 1] = place[S - 1] * strands.scale[S - 1] + strands.rest(of, S - 1, c);
+    from[S - 1] = place[S - 1] * slices.scale[S - 1] + slices.rest(of, S - 1, c);
     const bool along = inside && from[S - 1] < of.x[S - 1];
     T numbers[kTogether][kEach];
     int64_t row = 0;
@@ -131,12 +131,12 @@ HONE_DEVICE void lay_strands(const Convolution<S>& of, const Strands<S, Folded, 
       }
       numbers[i / kEach][i % kEach] = some ? first[at] : T(0.0f);
     }
-    const int64_t number = (strand * strands.all_classes + klass * last_classes + c) * kBricks + brick;
+    const int64_t number = (slice * slices.all_classes + klass * last_classes + c) * kCores + core;
     HONE_UNROLL
     for (int t = 0; t < kTogether; ++t) {
       uint4 parts[1];
       Math::split(numbers[t], parts);
-      *reinterpret_cast<uint4*>(to + ((number + t) * strands.lines + line) * 16) = parts[0];
+      *reinterpret_cast<uint4*>(to + ((number + t) * slices.lines + line) * 16) = parts[0];
     }
   }
 }

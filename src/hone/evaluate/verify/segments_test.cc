@@ -1,4 +1,4 @@
-#include "hone/evaluate/verify/stretches.h"
+#include "hone/evaluate/verify/segments.h"
 
 #include <gtest/gtest.h>
 
@@ -9,21 +9,21 @@ namespace {
 
 using Pairs = std::vector<std::pair<int64_t, int64_t>>;
 
-Pairs pairs(const std::vector<Stretch>& stretches) {
+Pairs pairs(const std::vector<Segment>& segments) {
   Pairs all;
-  for (const Stretch& s : stretches) all.emplace_back(s.begin, s.end);
+  for (const Segment& s : segments) all.emplace_back(s.begin, s.end);
   return all;
 }
 
-TEST(Stretches, AreMergedWhereTheyMeet) {
-  std::vector<Stretch> some = {{50, 60}, {0, 10}, {10, 12}, {5, 7}, {55, 58}, {63, 70}};
+TEST(Segments, AreMergedWhereTheyMeet) {
+  std::vector<Segment> some = {{50, 60}, {0, 10}, {10, 12}, {5, 7}, {55, 58}, {63, 70}};
   merge(some);
   EXPECT_EQ(pairs(some), (Pairs{{0, 12}, {50, 60}, {63, 70}}));
   merge(some, 3);
   EXPECT_EQ(pairs(some), (Pairs{{0, 12}, {50, 70}}));
 }
 
-TEST(Stretches, WithoutOthers) {
+TEST(Segments, WithoutOthers) {
   EXPECT_EQ(pairs(without({{0, 100}}, {{10, 20}, {30, 40}})), (Pairs{{0, 10}, {20, 30}, {40, 100}}));
   EXPECT_EQ(pairs(without({{0, 10}, {20, 30}}, {{5, 25}})), (Pairs{{0, 5}, {25, 30}}));
   EXPECT_EQ(pairs(without({{5, 6}}, {{0, 100}})), Pairs{});
@@ -31,21 +31,21 @@ TEST(Stretches, WithoutOthers) {
   EXPECT_EQ(pairs(without({{0, 0}}, {})), Pairs{});
 }
 
-TEST(Stretches, AsSetsOfElements) {
+TEST(Segments, AsSetsOfElements) {
   base::Rng rng(1);
   const auto random = [&] {
-    std::vector<Stretch> some;
+    std::vector<Segment> some;
     for (uint64_t n = rng.below(6); n > 0; --n) {
       const auto begin = static_cast<int64_t>(rng.below(60));
       some.push_back({begin, begin + static_cast<int64_t>(rng.below(12))});
     }
-    std::erase_if(some, [](const Stretch& s) { return s.begin == s.end; });
+    std::erase_if(some, [](const Segment& s) { return s.begin == s.end; });
     merge(some);
     return some;
   };
-  const auto elements = [](const std::vector<Stretch>& some) {
+  const auto elements = [](const std::vector<Segment>& some) {
     std::vector<bool> in(80, false);
-    for (const Stretch& s : some)
+    for (const Segment& s : some)
       for (int64_t i = s.begin; i < s.end; ++i) in[static_cast<size_t>(i)] = true;
     return in;
   };

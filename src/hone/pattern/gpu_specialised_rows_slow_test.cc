@@ -31,13 +31,13 @@ void expect_accepted(const Given& given, Pattern pattern, const std::vector<kern
   const task::Task normal = normal_form(*task);
   const auto program = find_program(normal, {.columns = true, .scans = true, .slices = true, .fences = {}});
   ASSERT_TRUE(program) << program.error().to_string();
-  const auto relay = pattern(*program, kernel::Language::kCuda);
-  ASSERT_TRUE(relay) << relay.error().to_string();
+  const auto specialised = pattern(*program, kernel::Language::kCuda);
+  ASSERT_TRUE(specialised) << specialised.error().to_string();
   const bool all = base::testing::in_long_part();
   size_t turn = std::string_view(given.name).size();
   for (const kernel::Config& config : configs) {
     if (!all && turn++ % 2 != 0) continue;
-    kernel::Kernel kernel = *relay;
+    kernel::Kernel kernel = *specialised;
     kernel.config = config;
     const auto screening = (*evaluator)->screen(kernel);
     ASSERT_TRUE(screening) << screening.error().to_string();
@@ -46,27 +46,27 @@ void expect_accepted(const Given& given, Pattern pattern, const std::vector<kern
   }
 }
 
-class GpuRelay : public testing::TestWithParam<Given> {};
+class GpuSpecialisedRows : public testing::TestWithParam<Given> {};
 
-TEST_P(GpuRelay, IsAcceptedWhateverTheRing) {
-  expect_accepted(GetParam(), gpu::relay, {
-      // One tile of several stays, and one team takes all rows; all places that there are; a row to come for each row, and
+TEST_P(GpuSpecialisedRows, IsAcceptedWhateverTheRing) {
+  expect_accepted(GetParam(), gpu::specialised_rows, {
+      // One tile of several stays, and one group takes all rows; all places that there are; a row to come for each row, and
       // a wave for each word; as many blocks as tiles.
-      {{"THREADS", 64}, {"VEC", 1}, {"UNROLL", 1}, {"TEAMS", 1}, {"RESIDENT", 1}, {"KEEP", 1}, {"LEAST", 4}, {"AHEAD", 0}, {"SPEAKERS", 1}},
-      {{"THREADS", 64}, {"VEC", 2}, {"UNROLL", 1}, {"TEAMS", 2}, {"RESIDENT", 2}, {"KEEP", 64}, {"LEAST", 2}, {"AHEAD", 64}, {"SPEAKERS", 2}},
-      {{"THREADS", 64}, {"VEC", 4}, {"UNROLL", 1}, {"TEAMS", 1}, {"RESIDENT", 1}, {"KEEP", 64}, {"LEAST", 1}, {"AHEAD", 1}, {"SPEAKERS", 4}},
-      {{"THREADS", 32}, {"VEC", 1}, {"UNROLL", 4}, {"TEAMS", 132}, {"RESIDENT", 1}, {"KEEP", 64}, {"LEAST", 1}, {"AHEAD", 0}, {"SPEAKERS", 4}},
+      {{"THREADS", 64}, {"VEC", 1}, {"UNROLL", 1}, {"GROUPS", 1}, {"RESIDENT", 1}, {"KEEP", 1}, {"LEAST", 4}, {"AHEAD", 0}, {"EXCHANGERS", 1}},
+      {{"THREADS", 64}, {"VEC", 2}, {"UNROLL", 1}, {"GROUPS", 2}, {"RESIDENT", 2}, {"KEEP", 64}, {"LEAST", 2}, {"AHEAD", 64}, {"EXCHANGERS", 2}},
+      {{"THREADS", 64}, {"VEC", 4}, {"UNROLL", 1}, {"GROUPS", 1}, {"RESIDENT", 1}, {"KEEP", 64}, {"LEAST", 1}, {"AHEAD", 1}, {"EXCHANGERS", 4}},
+      {{"THREADS", 32}, {"VEC", 1}, {"UNROLL", 4}, {"GROUPS", 132}, {"RESIDENT", 1}, {"KEEP", 64}, {"LEAST", 1}, {"AHEAD", 0}, {"EXCHANGERS", 4}},
   });
 }
 
-TEST_P(GpuRelay, IsAcceptedInClusters) {
-  expect_accepted(GetParam(), gpu::relay_cluster, {
+TEST_P(GpuSpecialisedRows, IsAcceptedInClusters) {
+  expect_accepted(GetParam(), gpu::specialised_cluster, {
       // One tile of several stays; fewer clusters than rows, which go on, and all places that there are; sixteen blocks of
       // which some have nothing of a row; words of a run that a thread takes in two halves.
-      {{"CLUSTER", 2}, {"SPARE", 65}, {"THREADS", 64}, {"VEC", 1}, {"UNROLL", 1}, {"KEEP", 1}, {"AHEAD", 0}, {"SPEAKERS", 1}},
-      {{"CLUSTER", 4}, {"SPARE", 31}, {"THREADS", 32}, {"VEC", 2}, {"UNROLL", 1}, {"KEEP", 64}, {"AHEAD", 64}, {"SPEAKERS", 2}},
-      {{"CLUSTER", 16}, {"SPARE", 6}, {"THREADS", 32}, {"VEC", 1}, {"UNROLL", 1}, {"KEEP", 64}, {"AHEAD", 64}, {"SPEAKERS", 4}},
-      {{"CLUSTER", 8}, {"SPARE", 14}, {"THREADS", 32}, {"VEC", 4}, {"UNROLL", 16}, {"KEEP", 64}, {"AHEAD", 1}, {"SPEAKERS", 2}},
+      {{"CLUSTER", 2}, {"SPARE", 65}, {"THREADS", 64}, {"VEC", 1}, {"UNROLL", 1}, {"KEEP", 1}, {"AHEAD", 0}, {"EXCHANGERS", 1}},
+      {{"CLUSTER", 4}, {"SPARE", 31}, {"THREADS", 32}, {"VEC", 2}, {"UNROLL", 1}, {"KEEP", 64}, {"AHEAD", 64}, {"EXCHANGERS", 2}},
+      {{"CLUSTER", 16}, {"SPARE", 6}, {"THREADS", 32}, {"VEC", 1}, {"UNROLL", 1}, {"KEEP", 64}, {"AHEAD", 64}, {"EXCHANGERS", 4}},
+      {{"CLUSTER", 8}, {"SPARE", 14}, {"THREADS", 32}, {"VEC", 4}, {"UNROLL", 16}, {"KEEP", 64}, {"AHEAD", 1}, {"EXCHANGERS", 2}},
   });
 }
 
@@ -77,9 +77,9 @@ const std::vector<Given> kRows = {Given{"softmax_bf16", "y = softmax(x, axis=-1)
                                   Given{"residual_norm", "y = rms_norm(x + r)", {"x=f32[B,D]", "r=bf16[B,D]"}},
                                   Given{"channel_norm", kOfChannels, {"x=f32[2,B,D]"}},
                                   Given{"whole_norm", "y = (x - mean(x)) / sqrt(var(x) + 1e-5)", {"x=f32[B,D]"}}};
-INSTANTIATE_TEST_SUITE_P(Rows, GpuRelay, testing::ValuesIn(kRows), name_of);
-INSTANTIATE_TEST_SUITE_P(LongAllOfRows, GpuRelay, testing::ValuesIn(kRows), name_of);
-INSTANTIATE_TEST_SUITE_P(LongRows, GpuRelay,
+INSTANTIATE_TEST_SUITE_P(Rows, GpuSpecialisedRows, testing::ValuesIn(kRows), name_of);
+INSTANTIATE_TEST_SUITE_P(LongAllOfRows, GpuSpecialisedRows, testing::ValuesIn(kRows), name_of);
+INSTANTIATE_TEST_SUITE_P(LongRows, GpuSpecialisedRows,
                          testing::Values(Given{"softmax", "y = softmax(x, axis=-1)", {"x=f32[B,D]"}},
                                          Given{"softmax_f64", "y = softmax(x * 2.0, axis=-1)", {"x=f64[B,D]"}},
                                          Given{"layer_norm", "y = layer_norm(x, w, b)", {"x=f32[B,D]", "w=f32[D]", "b=f32[D]"}},

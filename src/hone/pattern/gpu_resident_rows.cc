@@ -18,7 +18,7 @@ namespace {
 constexpr int64_t kComfortable = 128 * 3 * 256 * (kMostHeld - 8);
 }  // namespace
 
-Result<kernel::Kernel> crews(const Program& program, kernel::Language language) {
+Result<kernel::Kernel> resident_rows(const Program& program, kernel::Language language) {
   const std::vector<Round> rounds = rounds_of(program, true);
   if (rounds.size() < 2) return fail(ErrorCode::kUnavailable, "one pass needs no row to stay");
   GpuWriter writer(program, {{}, program.inner_axes}, true);
@@ -40,7 +40,7 @@ Result<kernel::Kernel> crews(const Program& program, kernel::Language language) 
     body += writer.round_resident(rounds[r], "    ");
     if (rounds[r].results.empty()) continue;
     if (rounds[r].passes.size() == 1)
-      for (const Running& result : rounds[r].results) body += fmt::format("    team.merge(r{});\n", result.first);
+      for (const Running& result : rounds[r].results) body += fmt::format("    thread_group.merge(r{});\n", result.first);
     body += "    if (thread == 0) {\n" + partials.leave(rounds[r], "row * blocks + rank", "      ") + "    }\n";
     body += fmt::format("    hone::gpu::meet(arrived + row * {} + {}, static_cast<int32_t>(blocks));\n", rounds.size(), r);
     for (const Running& result : rounds[r].results) {
@@ -63,10 +63,10 @@ Result<kernel::Kernel> crews(const Program& program, kernel::Language language) 
   slots["args"] = arguments_with(*program.task, names);
   slots["parameters"] = gpu_parameters_of(*program.task) + partials.parameters + ", int32_t* __restrict__ tickets, int32_t* __restrict__ arrived, int64_t blocks";
   slots["prologue"] = writer.row_prologue("row", "  ");
-  slots["footing"] = writer.footing();
+  slots["alignment"] = writer.alignment();
   slots["length_cpp"] = bracketed(length);
   slots["body"] = body + writer.row_stores("    ", "rank == 0 && thread == 0");
-  return finished(fill_pattern("patterns/gpu/crews.cu", slots), "crews");
+  return finished(fill_pattern("patterns/gpu/resident_rows.cu", slots), "resident_rows");
 }
 
 }  // namespace hone::pattern::gpu

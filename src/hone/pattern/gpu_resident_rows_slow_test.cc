@@ -19,9 +19,9 @@ void PrintTo(const Given& given, std::ostream* out) { *out << given.name; }
 
 bool has_several_rounds(const Program& program) { return rounds_of(program, true).size() > 1; }
 
-class GpuCrews : public testing::TestWithParam<Given> {};
+class GpuResidentRows : public testing::TestWithParam<Given> {};
 
-TEST_P(GpuCrews, AreAccepted) {
+TEST_P(GpuResidentRows, AreAccepted) {
   const auto task = task::task_from_expressions(GetParam().compute, GetParam().inputs, {"B=3,D=301", "B=2,D=256"});
   ASSERT_TRUE(task) << task.error().to_string();
   auto simt = target::simt_toolchain();
@@ -33,15 +33,15 @@ TEST_P(GpuCrews, AreAccepted) {
   const auto program = find_program(normal, {.columns = true, .scans = true, .slices = true, .fences = {}});
   ASSERT_TRUE(program) << program.error().to_string();
   for (const kernel::Language language : {kernel::Language::kCuda, kernel::Language::kHip}) {
-    auto crews = gpu::crews(*program, language), rows = gpu::rows(*program, language), split = gpu::split(*program, language);
+    auto groups = gpu::resident_rows(*program, language), rows = gpu::rows(*program, language), split = gpu::split(*program, language);
     ASSERT_TRUE(rows) << rows.error().to_string();
     ASSERT_TRUE(split) << split.error().to_string();
-    ASSERT_TRUE(crews || !has_several_rounds(*program)) << crews.error().to_string();
-    if (crews) crews->config = {{"THREADS", 64}, {"VEC", language == kernel::Language::kCuda ? 1 : 2}, {"WORDS", 1}, {"RESIDENT", 2}};
+    ASSERT_TRUE(groups || !has_several_rounds(*program)) << groups.error().to_string();
+    if (groups) groups->config = {{"THREADS", 64}, {"VEC", language == kernel::Language::kCuda ? 1 : 2}, {"WORDS", 1}, {"RESIDENT", 2}};
     rows->config = {{"THREADS", 64}, {"ROWS", 1}, {"VEC", 2}, {"WORDS", 1}, {"UNROLL", 1}};   // long_rows
     split->config = {{"THREADS", 64}, {"VEC", 1}, {"UNROLL", 2}, {"BLOCKS", 1}, {"BACK", 1}, {"LAST", 8}};
     std::vector<kernel::Kernel> all{*rows, *split};
-    if (crews) all.push_back(*crews);
+    if (groups) all.push_back(*groups);
     for (const kernel::Kernel& kernel : all) {
       const auto screening = (*evaluator)->screen(kernel);
       ASSERT_TRUE(screening) << screening.error().to_string();
@@ -110,7 +110,7 @@ INSTANTIATE_TEST_SUITE_P(Columns, GpuSplitColumns,
                                          Given{"any_and_largest", "a = any(x > 1.6, axis=1)\nm = max(x, axis=1)\n", {"x=bf16[A,B,D]"}}),
                          [](const auto& parameter) { return std::string(parameter.param.name); });
 
-INSTANTIATE_TEST_SUITE_P(Rows, GpuCrews,
+INSTANTIATE_TEST_SUITE_P(Rows, GpuResidentRows,
                          testing::Values(Given{"softmax", "y = softmax(x, axis=-1)", {"x=f32[B,D]"}},
                                          Given{"logsumexp", "y = logsumexp(x, axis=-1)", {"x=f32[B,D]"}},
                                          Given{"layer_norm", "y = layer_norm(x, w, b)", {"x=f32[B,D]", "w=f32[D]", "b=f32[D]"}},

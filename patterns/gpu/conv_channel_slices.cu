@@ -7,30 +7,30 @@ constraints = [
   "@shared@ + 1024 <= SHARED_MAX // BLOCKS",
   "LINES // 128 * COLUMNS // 2 <= select(BLOCKS == 1, 128, 48)",
 ]
-workspaces = { strands = "@number@[@strands@ * DEPTHS, @strand_lines@]", packed = "@number@[@weights@, DEPTHS]" }
+workspaces = { slices = "@number@[@slices@ * DEPTHS, @slice_lines@]", packed = "@number@[@weights@, DEPTHS]" }
 
 [[launch]]
 kernel = "lay_out"
-grid   = ["@strands@ // @last_classes@ * (DEPTHS // (2 * @beside@)) * ceil_div(@strand_lines@, 256) + ceil_div(@weights@ * (DEPTHS // @beside@), 256)"]
+grid   = ["@slices@ // @last_classes@ * (DEPTHS // (2 * @beside@)) * ceil_div(@slice_lines@, 256) + ceil_div(@weights@ * (DEPTHS // @beside@), 256)"]
 block  = ["256"]
-args   = [@args@, "strands", "packed"]
+args   = [@args@, "slices", "packed"]
 
 [[launch]]
 kernel = "convolve"
 grid   = ["min(SMS * BLOCKS, @tiles@)"]
 block  = ["384"]
 shared = "@shared@"
-args   = [@args@, "strands", "packed"]
+args   = [@args@, "slices", "packed"]
 */
 // Convolution as implicit matmul on Hopper's matrix units (wgmma), of 16-bit numbers or what is rounded to them or to TF32.
 //
 // As x lies, a position's channels are a plane apart, so that a product over channels would gather it element by element, again for
-// every tap. The first launch lays x out in strands: words of 16 bytes, which hold some channels of a position, position after
+// every tap. The first launch lays x out in channel slices: words of 16 bytes, which hold some channels of a position, position after
 // position with the zeros around the edges, for each class of taps where there is a stride (and the weights in the units' order). In
-// the second launch x needs no arithmetic any more: a tap's factor is a stretch of strands, some lines further on, that bulk copies
-// bring into shared memory as the units read it. hone/gpu/conv_strands.h has the picture, conv_mma.cu the product and its phases.
+// the second launch x needs no arithmetic any more: a tap's factor is a segment of channel slices, some lines further on, that bulk copies
+// bring into shared memory as the units read it. hone/gpu/conv_channel_slices.h has the picture, conv_mma.cu the product and its phases.
 //
-// Bytes: x is read and its strands are written once (channels in whole stages of DEPTHS), then read once for every Taps taps and
+// Bytes: x is read and its channel slices are written once (channels in whole stages of DEPTHS), then read once for every Taps taps and
 // COLUMNS output channels, from the second-level cache where a band of rows fits. Operations: those of the product, on positions
 // with the zeros between rows (1.8 % of rows of 56), and channels in whole stages.
 //
@@ -44,29 +44,29 @@ args   = [@args@, "strands", "packed"]
 //   STAGES   in shared memory: one is computed on, the others are on their way
 //   BLOCKS   on a multiprocessor: where sums are short, others multiply while one hands over its sums
 //   GROUP    tiles of positions before the next output channels: what blocks that run together share in the cache
-#include "hone/gpu/conv_strands.h"
+#include "hone/gpu/conv_channel_slices.h"
 #include "hone/gpu/math.h"
 
 @finish@
 using Math = @math@;
 constexpr int held_at = LINES + ((TAPS - 1) * @step@ + 7) / 8 * 8;
-__global__ void __launch_bounds__(256, 4) lay_out(@parameters@, @packed@* __restrict__ strands_at, @packed@* __restrict__ packed_at) {
+__global__ void __launch_bounds__(256, 4) lay_out(@parameters@, @packed@* __restrict__ slices_at, @packed@* __restrict__ packed_at) {
 @shape@
-  const hone::gpu::Strands<@space@, @folded@, DEPTHS> lie_at(shape_at, LINES, held_at);
-  const int64_t blocks_at = hone::gpu::strand_blocks<Math>(shape_at, lie_at);
+  const hone::gpu::ChannelSlices<@space@, @folded@, DEPTHS> lie_at(shape_at, LINES, held_at);
+  const int64_t blocks_at = hone::gpu::slice_blocks<Math>(shape_at, lie_at);
   if (blockIdx.x < blocks_at) {
-    hone::gpu::lay_strands<Math>(shape_at, lie_at, @x@, reinterpret_cast<char*>(strands_at), blockIdx.x);
+    hone::gpu::lay_slices<Math>(shape_at, lie_at, @x@, reinterpret_cast<char*>(slices_at), blockIdx.x);
   } else {
     hone::gpu::pack_runs<Math, COLUMNS, @folded@, DEPTHS>(shape_at, @w@, reinterpret_cast<char*>(packed_at), (blockIdx.x - blocks_at) * 256 + threadIdx.x);
   }
 }
 
-__global__ void __launch_bounds__(384, BLOCKS) convolve(@parameters@, const @packed@* __restrict__ strands_at, const @packed@* __restrict__ packed_at) {
+__global__ void __launch_bounds__(384, BLOCKS) convolve(@parameters@, const @packed@* __restrict__ slices_at, const @packed@* __restrict__ packed_at) {
   extern __shared__ __align__(128) float memory_at[];
 @shape@
-  const hone::gpu::Strands<@space@, @folded@, DEPTHS> lie_at(shape_at, LINES, held_at);
-  hone::gpu::strand_product<Math, LINES, held_at, COLUMNS, TAPS, @step@, @each@, DEPTHS, STAGES, BLOCKS, GROUP, @one_phase@>(
-      shape_at, lie_at, reinterpret_cast<const char*>(strands_at), reinterpret_cast<const char*>(packed_at), memory_at,
+  const hone::gpu::ChannelSlices<@space@, @folded@, DEPTHS> lie_at(shape_at, LINES, held_at);
+  hone::gpu::slice_product<Math, LINES, held_at, COLUMNS, TAPS, @step@, @each@, DEPTHS, STAGES, BLOCKS, GROUP, @one_phase@>(
+      shape_at, lie_at, reinterpret_cast<const char*>(slices_at), reinterpret_cast<const char*>(packed_at), memory_at,
       [=](int64_t image_at, int64_t channel_at, int64_t pixel_at, float sum_at) { finish(@names@, image_at, channel_at, pixel_at, sum_at); },
       [=](int64_t image_at, int64_t channel_at, int64_t pixel_at, const float(&sums_at)[hone::gpu::kWord]) {
         finish_words<hone::gpu::kWord>(@names@, image_at, channel_at, pixel_at, sums_at, finish_reads<hone::gpu::kWord>(@names@, image_at, channel_at, pixel_at));

@@ -1,7 +1,7 @@
-// Crews: several blocks that work on one row and hear of each other's results on the way.
+// Block groups: several blocks that work on one row and hear of each other's results on the way.
 //
 // A block that waits for others must be sure that they run or will. So blocks take tickets in the order in which they
-// start, a crew has consecutive tickets, and no crew is larger than what the device holds at a time: the oldest crew
+// start, a group has consecutive tickets, and no group is larger than what the device holds at a time: the oldest group
 // always finds room, and whoever waits for it makes way in the end.
 #pragma once
 #include "hone/gpu/reduce.h"
@@ -38,7 +38,7 @@ HONE_DEVICE void rest(int microseconds) {
   __syncthreads();
 }
 
-/// What this block's first thread wrote before is there for all threads of a crew of `blocks` blocks after it. `counter`
+/// What this block's first thread wrote before is there for all threads of a group of `blocks` blocks after it. `counter`
 /// is zero before the launch, and used once.
 HONE_DEVICE void meet(int32_t* counter, int32_t blocks) {
   if (blocks == 1) return __syncthreads();
@@ -55,7 +55,7 @@ HONE_DEVICE void meet(int32_t* counter, int32_t blocks) {
   __syncthreads();
 }
 
-/// What the blocks of a team tell each other: each word of a message with the message's number beside it, as one word of
+/// What the blocks of a group tell each other: each word of a message with the message's number beside it, as one word of
 /// eight bytes, so that a message that has come is there, and nothing else has to be waited for. The words of a message
 /// lie `apart` words apart, those of several blocks side by side. They are zero before the launch; the numbers of
 /// messages in the same place differ, and are not 0.
