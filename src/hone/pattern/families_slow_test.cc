@@ -32,8 +32,11 @@ TEST_P(Families, EveryOfferIsAccepted) {
   for (const std::string& wanted : c.patterns)
     EXPECT_TRUE(std::any_of(offers.begin(), offers.end(), [&](const Offer& o) { return o.pattern == wanted; }))
         << wanted << "; " << fmt::format("{}", fmt::join(why_not, "; "));
+  // At defaults and at drawn values; in `make check` the first at its defaults and the last at drawn ones.
+  const bool all = base::testing::in_long_part();
   for (const Offer& offer : offers)
     for (int drawn = 0; drawn < 2; ++drawn) {
+      if (!all && &offer != (drawn ? &offers.back() : &offers.front())) continue;
       kernel::Kernel kernel = offer.kernel;
       if (drawn)
         for (const auto& tunable : kernel.header.tunables)

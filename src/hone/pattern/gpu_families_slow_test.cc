@@ -32,12 +32,10 @@ TEST_P(GpuFamilies, EveryOfferIsAccepted) {
     for (const std::string& wanted : expected)
       EXPECT_TRUE(std::any_of(offers.begin(), offers.end(), [&](const Offer& o) { return o.pattern == wanted; }))
           << wanted << "; " << fmt::format("{}", fmt::join(why_not, "; "));
-    // CUDA takes each pattern at its defaults, in `make check` the first and the last; HIP, the same text on wider waves, the first
-    // at drawn values.
+    // CUDA takes each pattern at its defaults, in `make check` the first; HIP, the same text on wider waves, the first at drawn values.
     const bool cuda = language == kernel::Language::kCuda;
     const bool all = base::testing::in_long_part();
     for (const Offer& offer : offers) {
-      if (!all && &offer != &offers.front() && &offer != &offers.back()) continue;
       kernel::Kernel kernel = offer.kernel;
       const auto draw = [&] {
         for (const auto& tunable : kernel.header.tunables) kernel.config[tunable.name] = tunable.values[rng.below(tunable.values.size())];
@@ -49,7 +47,7 @@ TEST_P(GpuFamilies, EveryOfferIsAccepted) {
       EXPECT_TRUE(screening->verdict.accepted())
           << offer.pattern << ": " << offer.action << ": " << evaluate::name_of(screening->verdict.kind) << ": "
           << screening->verdict.reason << "\n" << screening->verdict.detail << "\n" << kernel::with_config(kernel, kernel.config);
-      if (!cuda) break;
+      if (!cuda || !all) break;
     }
   }
 }

@@ -2,6 +2,7 @@
 // so that several blocks have to do with each other.
 #include <gtest/gtest.h>
 
+#include "hone/base/testing/covering.h"
 #include "hone/evaluate/evaluator.h"
 #include "hone/pattern/gpu_patterns.h"
 #include "hone/pattern/gpu_rounds.h"
@@ -42,7 +43,10 @@ TEST_P(GpuResidentRows, AreAccepted) {
     split->config = {{"THREADS", 64}, {"VEC", 1}, {"UNROLL", 2}, {"BLOCKS", 1}, {"BACK", 1}, {"LAST", 8}};
     std::vector<kernel::Kernel> all{*rows, *split};
     if (groups) all.push_back(*groups);
-    for (const kernel::Kernel& kernel : all) {
+    for (size_t i = 0; i < all.size(); ++i) {
+      const kernel::Kernel& kernel = all[i];
+      // HIP, the same text on wider waves, takes one of them in `make check`.
+      if (language == kernel::Language::kHip && !base::testing::takes_item(i, all.size())) continue;
       const auto screening = (*evaluator)->screen(kernel);
       ASSERT_TRUE(screening) << screening.error().to_string();
       EXPECT_TRUE(screening->verdict.accepted()) << kernel.author << ": " << evaluate::name_of(screening->verdict.kind) << ": "
@@ -110,15 +114,16 @@ INSTANTIATE_TEST_SUITE_P(Columns, GpuSplitColumns,
                                          Given{"any_and_largest", "a = any(x > 1.6, axis=1)\nm = max(x, axis=1)\n", {"x=bf16[A,B,D]"}}),
                          [](const auto& parameter) { return std::string(parameter.param.name); });
 
+const auto name_of = [](const auto& parameter) { return std::string(parameter.param.name); };
 INSTANTIATE_TEST_SUITE_P(Rows, GpuResidentRows,
                          testing::Values(Given{"softmax", "y = softmax(x, axis=-1)", {"x=f32[B,D]"}},
-                                         Given{"logsumexp", "y = logsumexp(x, axis=-1)", {"x=f32[B,D]"}},
                                          Given{"layer_norm", "y = layer_norm(x, w, b)", {"x=f32[B,D]", "w=f32[D]", "b=f32[D]"}},
                                          Given{"variance_and_largest", "v = var(x, axis=-1)\nm = max(x, axis=-1)\n", {"x=f32[B,D]"}},
+                                         Given{"whole_norm", "y = (x - mean(x)) / sqrt(var(x) + 1e-5)", {"x=f32[B,D]"}}), name_of);
+INSTANTIATE_TEST_SUITE_P(LongRows, GpuResidentRows,
+                         testing::Values(Given{"logsumexp", "y = logsumexp(x, axis=-1)", {"x=f32[B,D]"}},
                                          Given{"l1_norm", "y = x / mean(abs(x), axis=1, keepdims=true)", {"x=f32[B,D]"}},
-                                         Given{"softmax_f64", "y = softmax(x * 2.0, axis=-1)", {"x=f64[B,D]"}},
-                                         Given{"whole_norm", "y = (x - mean(x)) / sqrt(var(x) + 1e-5)", {"x=f32[B,D]"}}),
-                         [](const auto& parameter) { return std::string(parameter.param.name); });
+                                         Given{"softmax_f64", "y = softmax(x * 2.0, axis=-1)", {"x=f64[B,D]"}}), name_of);
 
 }  // namespace
 }  // namespace hone::pattern

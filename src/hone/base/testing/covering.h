@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstddef>
+#include <cstdint>
 #include <set>
 #include <string>
 #include <string_view>
@@ -18,6 +19,16 @@ namespace hone::base::testing {
 /// Whether the test that runs is of the part that `make check` leaves out: of a suite whose name begins with Long.
 inline bool in_long_part() {
   return std::string_view(::testing::UnitTest::GetInstance()->current_test_info()->test_suite_name()).starts_with("Long");
+}
+
+/// Whether the test that runs takes item `i` of `count` (offers, settings): all in the long part, and in `make check` one that follows
+/// from the test's name, so that the cases of a table take different ones between them.
+inline bool takes_item(size_t i, size_t count) {
+  if (in_long_part()) return true;
+  const std::string_view name = ::testing::UnitTest::GetInstance()->current_test_info()->name();
+  uint64_t hash = 0xCBF29CE484222325;   // FNV-1a
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3;
+  return hash % count == i;
 }
 
 /// For each case, by index, what it shows: whether it belongs to the covering part. Greedy: again and again the
