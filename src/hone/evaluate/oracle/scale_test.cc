@@ -5,9 +5,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
 
 #include "hone/base/random.h"
+#include "hone/evaluate/oracle/kernels/kernels.h"
 #include "hone/evaluate/oracle/product_range.h"
 #include "hone/evaluate/oracle/step.h"
 #include "hone/evaluate/oracle/testing.h"
@@ -184,6 +190,53 @@ TEST(Scale, a_result_has_no_rounding_of_its_own_added) {
   const double factor = task::unit_roundoff(task::DType::kF32) / task::unit_roundoff(task::DType::kF16);
   for (size_t i = 0; i < a.scale.size(); ++i)
     EXPECT_LE(a.scale[i], std::max({b.scale[i] * factor, std::abs(a.value[i]), std::abs(b.value[i]), 0x1p-14}) * (1 + 1e-9));
+}
+
+/// What a place of a sorted line may hold: its own value, or one of its rivals, the neighbours on either side up to the first whose gap is beyond
+/// their scales. `up`: values and scales in rising order.
+double most_of_rivals(const std::vector<std::pair<double, double>>& up, size_t at) {
+  double most = up[at].second;
+  const auto rivals = [&](size_t other) { return std::abs(up[at].first - up[other].first) <= kAmbiguous * (up[at].second + up[other].second); };
+  for (size_t n = at; n-- > 0 && rivals(n);) most = std::max(most, up[n].second);
+  for (size_t n = at + 1; n < up.size() && rivals(n); ++n) most = std::max(most, up[n].second);
+  return most;
+}
+
+TEST(Scale, of_a_sorted_line_has_all_that_may_change_places) {
+  base::Rng rng(7);
+  for (const int64_t length : {1, 2, 3, 31, 64, 200})
+    for (const char* const way : {"", ", descending=true"}) {
+      // Differences of products of which many are alike, and some cancel: small values with scales of large ones.
+      const std::vector<std::string> types = {fmt::format("x=f32[{}]", length), fmt::format("p=f32[{}]", length), fmt::format("q=f32[{}]", length)};
+      Case line("y = x * p - q", types), c(fmt::format("y = sort(x * p - q, axis=0{})", way), types);
+      std::vector<double> x, p, q;
+      for (int64_t i = 0; i < length; ++i) {
+        x.push_back(1 + static_cast<double>(rng.below(5)) * 0x1p-20), p.push_back(rng.below(3) == 0 ? 100 : 1);
+        q.push_back(rng.below(2) == 0 ? p.back() : static_cast<double>(rng.below(9)));
+      }
+      for (Case* const one : {&line, &c}) one->set(0, x), one->set(1, p), one->set(2, q);
+      const Answer a = line.answer(), y = c.answer();
+      std::vector<std::pair<double, double>> up;
+      for (size_t i = 0; i < a.value.size(); ++i) up.emplace_back(a.value[i], a.scale[i]);
+      std::stable_sort(up.begin(), up.end(), [](const auto& m, const auto& n) { return m.first < n.first; });
+      for (size_t i = 0; i < up.size(); ++i) {
+        const size_t at = *way != 0 ? up.size() - 1 - i : i;
+        EXPECT_EQ(y.value[i], up[at].first);
+        // Of equal values either may be meant.
+        if (std::ranges::count(up, up[at].first, &std::pair<double, double>::first) > 1) continue;
+        EXPECT_EQ(y.scale[i], most_of_rivals(up, at)) << length << way << " " << i;
+      }
+    }
+}
+
+TEST(Scale, of_long_sorted_lines_takes_no_square_of_their_length) {
+  // All of them are rivals: with a look at each one's this would take minutes.
+  Case c("y = sort(x - x * 1.0, axis=0)", {"x=f32[200000]"});
+  c.draw_all(Family::kNormal, 1);
+  const auto begin = std::chrono::steady_clock::now();
+  const Answer y = c.answer();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+  EXPECT_EQ(y.scale.front(), y.scale.back());
 }
 
 }  // namespace

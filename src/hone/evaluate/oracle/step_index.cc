@@ -1,7 +1,11 @@
 // Indexing and sorting.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numeric>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "hone/evaluate/oracle/attributes.h"
 #include "hone/evaluate/oracle/kernels/kernels.h"
@@ -138,6 +142,73 @@ Tensor scatter_step(const Step& step) {
   return out.tensor;
 }
 
+namespace {
+
+/// Values in rising order with their scales: of which others one may take the place. Two are rivals where their gap is at most kAmbiguous times
+/// the sum of their scales; of each value those on either side are looked at up to the first that is none. In time n log n, whatever the
+/// values: of a row whose small values all lie within their scales, each has all others as rivals.
+class Rivals {
+ public:
+  struct Found {
+    double most;        ///< the largest scale among the value's own and its rivals'
+    bool any = false;
+  };
+
+  void set(std::span<const double> value, std::span<const double> scale) {
+    value_ = value, scale_ = scale;
+    leaves_ = std::bit_ceil(value.size());
+    nodes_.assign(2 * leaves_, {});
+    for (size_t i = 0; i < value.size(); ++i)
+      if (!std::isnan(value[i])) nodes_[leaves_ + i] = {false, value[i] + kAmbiguous * scale[i], value[i] - kAmbiguous * scale[i], scale[i]};
+    for (size_t n = leaves_; n-- > 1;) {
+      const Node &a = nodes_[2 * n], &b = nodes_[2 * n + 1];
+      nodes_[n] = {a.alone || b.alone, std::min(a.least_end, b.least_end), std::max(a.largest_begin, b.largest_begin), std::max(a.scale, b.scale)};
+    }
+  }
+
+  [[nodiscard]] Found of(size_t i) const {
+    Found found{scale_[i]};
+    if (std::isnan(value_[i])) return found;
+    const double begin = value_[i] - kAmbiguous * scale_[i], end = value_[i] + kAmbiguous * scale_[i];
+    walk(i, 0, [&](const Node& node) { return !node.alone && !(node.least_end < begin); }, found);
+    walk(i, 1, [&](const Node& node) { return !node.alone && !(node.largest_begin > end); }, found);
+    return found;
+  }
+
+ private:
+  /// Of a range of values: whether one is nobody's rival, NaN or beyond the last; where the first of them ends and the last begins, each widened
+  /// by its scale; and their largest scale.
+  struct Node {
+    bool alone = true;
+    double least_end = 0, largest_begin = 0, scale = 0;
+  };
+
+  /// From a value outwards, to smaller ones (side 0) or larger ones (1), over ranges as large as can be, as long as all of one are rivals.
+  template <class All>
+  void walk(size_t from, size_t side, const All& all_are, Found& found) const {
+    for (size_t node = leaves_ + from; node > 1; node /= 2) {
+      if (node % 2 == side) continue;   // nothing lies beyond it under this parent
+      size_t beside = node ^ 1;
+      while (!all_are(nodes_[beside])) {
+        if (beside >= leaves_) return;
+        beside = 2 * beside + (1 - side);   // the half that is nearer
+        if (all_are(nodes_[beside])) take(beside, found), beside ^= 1;
+      }
+      take(beside, found);
+    }
+  }
+  void take(size_t node, Found& found) const {
+    found.most = std::max(found.most, nodes_[node].scale);
+    found.any = true;
+  }
+
+  std::span<const double> value_, scale_;
+  size_t leaves_ = 0;
+  std::vector<Node> nodes_;
+};
+
+}  // namespace
+
 Tensor sort_step(const Step& step) {
   const auto axis = static_cast<size_t>(int_attr(step.node(), "axis"));
   const bool descending = bool_attr(step.node(), "descending");
@@ -150,8 +221,9 @@ Tensor sort_step(const Step& step) {
   for (size_t d = 0; d < axis; ++d) outer *= x.box.extent[d];
   for (size_t d = axis + 1; d < x.box.extent.size(); ++d) inner *= x.box.extent[d];
 
-  std::vector<double> key(static_cast<size_t>(length));
+  std::vector<double> key(static_cast<size_t>(length)), sorted(key.size()), scale(key.size());
   std::vector<int64_t> order(key.size());
+  Rivals rivals;
   for (int64_t o = 0; o < outer; ++o)
     for (int64_t c = 0; c < inner; ++c) {
       const auto offset_of = [&](int64_t i) { return (o * length + i) * inner + c; };
@@ -164,22 +236,20 @@ Tensor sort_step(const Step& step) {
         return std::isnan(b) ? !std::isnan(a) : a < b;
       });
       const auto element = [&](int64_t rank) { return order[static_cast<size_t>(rank)]; };
-      const auto scale_at = [&](int64_t rank) { return x.scale[offset_of(element(rank))]; };
-      const auto rivals = [&](int64_t rank, int64_t other) {
-        const double gap = std::abs(key[static_cast<size_t>(element(rank))] -
-                                    key[static_cast<size_t>(element(other))]);
-        return gap <= kAmbiguous * (scale_at(rank) + scale_at(other));
-      };
+      if (out.scale) {
+        for (int64_t r = 0; r < length; ++r) {
+          const double value = key[static_cast<size_t>(element(r))];
+          sorted[static_cast<size_t>(r)] = descending ? -value : value;
+          scale[static_cast<size_t>(r)] = x.scale[offset_of(element(r))];
+        }
+        rivals.set(sorted, scale);
+      }
       for (int64_t r = first; r < first + kept; ++r) {
         const int64_t to = (o * kept + r - first) * inner + c;
         out.value[to] = indices ? static_cast<double>(element(r)) : key[static_cast<size_t>(element(r))];
         if (!out.scale) continue;
-        // Neighbours within the ambiguity may change places.
-        double most = scale_at(r);
-        bool open = false;
-        for (int64_t n = r - 1; n >= 0 && rivals(r, n); --n) most = std::max(most, scale_at(n)), open = true;
-        for (int64_t n = r + 1; n < length && rivals(r, n); ++n) most = std::max(most, scale_at(n)), open = true;
-        out.scale[to] = indices ? (open ? HUGE_VAL : 0) : most;
+        const Rivals::Found found = rivals.of(static_cast<size_t>(r));
+        out.scale[to] = indices ? (found.any ? HUGE_VAL : 0) : found.most;
       }
     }
   return out.tensor;
