@@ -101,12 +101,17 @@ HONE_HALF(__half, __half2)
 HONE_HALF(__nv_bfloat16, __nv_bfloat162)
 #undef HONE_HALF
 
+/// Rounded once, whatever it comes from.
+template <class Half, __HoneRound kRound, class From>
+inline Half __hone_to_half(From v) {
+  const float odd = __hone_odd(v);
+  const Half near(odd);
+  const float magnitude = fabsf(odd), back = fabsf(static_cast<float>(near));
+  return __hone_directed<kRound, unsigned short>(near, back > magnitude, back < magnitude);
+}
 inline __half __float2half(float v) { return __half(v); }
-inline __half __float2half_rn(float v) { return __half(v); }
 inline __half __double2half(double v) { return __half(v); }
 inline float __half2float(__half v) { return static_cast<float>(v); }
-inline __half __int2half_rn(int v) { return __half(v); }
-inline int __half2int_rn(__half v) { return static_cast<int>(rintf(static_cast<float>(v))); }
 inline __half __ushort_as_half(unsigned short v) { __half h; h.__x = v; return h; }
 inline unsigned short __half_as_ushort(__half v) { return v.__x; }
 inline __half2 __floats2half2_rn(float a, float b) { return {__half(a), __half(b)}; }
@@ -122,7 +127,6 @@ inline float __low2float(__half2 a) { return static_cast<float>(a.x); }
 inline float __high2float(__half2 a) { return static_cast<float>(a.y); }
 
 inline __nv_bfloat16 __float2bfloat16(float v) { return __nv_bfloat16(v); }
-inline __nv_bfloat16 __float2bfloat16_rn(float v) { return __nv_bfloat16(v); }
 inline float __bfloat162float(__nv_bfloat16 v) { return static_cast<float>(v); }
 inline __nv_bfloat16 __ushort_as_bfloat16(unsigned short v) { __nv_bfloat16 h; h.__x = v; return h; }
 inline unsigned short __bfloat16_as_ushort(__nv_bfloat16 v) { return v.__x; }
@@ -130,6 +134,33 @@ inline __nv_bfloat162 __floats2bfloat162_rn(float a, float b) { return {__nv_bfl
 inline __nv_bfloat162 __float22bfloat162_rn(float2 a) { return {__nv_bfloat16(a.x), __nv_bfloat16(a.y)}; }
 inline float2 __bfloat1622float2(__nv_bfloat162 a) { return {static_cast<float>(a.x), static_cast<float>(a.y)}; }
 inline __nv_bfloat162 make_bfloat162(__nv_bfloat16 a, __nv_bfloat16 b) { return {a, b}; }
+inline __nv_bfloat162 __float2bfloat162_rn(float a) { return {__nv_bfloat16(a), __nv_bfloat16(a)}; }
+inline __nv_bfloat162 __bfloat162bfloat162(__nv_bfloat16 a) { return {a, a}; }
+inline __nv_bfloat162 __halves2bfloat162(__nv_bfloat16 a, __nv_bfloat16 b) { return {a, b}; }
+inline __nv_bfloat16 __low2bfloat16(__nv_bfloat162 a) { return a.x; }
+inline __nv_bfloat16 __high2bfloat16(__nv_bfloat162 a) { return a.y; }
+inline __nv_bfloat16 __double2bfloat16(double v) { return __hone_to_half<__nv_bfloat16, __HoneRound::rn>(v); }
+
+#define HONE_CONVERSIONS(ROUND)                                                                                     \
+  inline __half __float2half_##ROUND(float v) { return __hone_to_half<__half, __HoneRound::ROUND>(v); }             \
+  inline __nv_bfloat16 __float2bfloat16_##ROUND(float v) { return __hone_to_half<__nv_bfloat16, __HoneRound::ROUND>(v); }
+HONE_CONVERSIONS(rn) HONE_CONVERSIONS(rd) HONE_CONVERSIONS(ru) HONE_CONVERSIONS(rz)
+#undef HONE_CONVERSIONS
+#define HONE_CONVERSIONS_OF(INTEGER, T, HALF, NAME, ROUND)                                                          \
+  inline INTEGER __##NAME##2##T##_##ROUND(HALF v) { return __hone_to_integer<INTEGER, __HoneRound::ROUND>(static_cast<float>(v)); } \
+  inline HALF __##T##2##NAME##_##ROUND(INTEGER v) { return __hone_to_half<HALF, __HoneRound::ROUND>(v); }
+#define HONE_CONVERSIONS(INTEGER, T, HALF, NAME) \
+  HONE_CONVERSIONS_OF(INTEGER, T, HALF, NAME, rn) HONE_CONVERSIONS_OF(INTEGER, T, HALF, NAME, rd) \
+  HONE_CONVERSIONS_OF(INTEGER, T, HALF, NAME, ru) HONE_CONVERSIONS_OF(INTEGER, T, HALF, NAME, rz)
+#define HONE_CONVERSIONS_OF_HALVES(HALF, NAME)                                                              \
+  HONE_CONVERSIONS(int, int, HALF, NAME) HONE_CONVERSIONS(unsigned, uint, HALF, NAME)                       \
+  HONE_CONVERSIONS(short, short, HALF, NAME) HONE_CONVERSIONS(unsigned short, ushort, HALF, NAME)           \
+  HONE_CONVERSIONS(long long, ll, HALF, NAME) HONE_CONVERSIONS(unsigned long long, ull, HALF, NAME)
+HONE_CONVERSIONS_OF_HALVES(__half, half)
+HONE_CONVERSIONS_OF_HALVES(__nv_bfloat16, bfloat16)
+#undef HONE_CONVERSIONS_OF_HALVES
+#undef HONE_CONVERSIONS
+#undef HONE_CONVERSIONS_OF
 
 inline __half atomicAdd(__half* p, __half v) { return hone::simt::modify(p, [v](__half old) { return old + v; }); }
 inline __nv_bfloat16 atomicAdd(__nv_bfloat16* p, __nv_bfloat16 v) { return hone::simt::modify(p, [v](__nv_bfloat16 old) { return old + v; }); }

@@ -118,14 +118,7 @@ inline float __int_as_float(int v) { return __hone_bits<float>(v); }
 inline float __uint_as_float(unsigned v) { return __hone_bits<float>(v); }
 inline long long __double_as_longlong(double v) { return __hone_bits<long long>(v); }
 inline double __longlong_as_double(long long v) { return __hone_bits<double>(v); }
-inline int __float2int_rn(float v) { return static_cast<int>(rintf(v)); }
-inline int __float2int_rz(float v) { return static_cast<int>(v); }
-inline int __float2int_rd(float v) { return static_cast<int>(floorf(v)); }
-inline int __float2int_ru(float v) { return static_cast<int>(ceilf(v)); }
-inline unsigned __float2uint_rn(float v) { return static_cast<unsigned>(rintf(v)); }
-inline float __int2float_rn(int v) { return static_cast<float>(v); }
-inline float __uint2float_rn(unsigned v) { return static_cast<float>(v); }
-inline float __double2float_rn(double v) { return static_cast<float>(v); }
+#include "hone/simt/convert.h"
 
 template <class T> inline T __ldg(const T* p) { return *p; }
 template <class T> inline T __ldca(const T* p) { return *p; }
