@@ -24,7 +24,6 @@ __device__ void multiply(@parameters@) {
   extern __shared__ __align__(16) float memory_at[];
   const int64_t many_at = @many@, others_at = @others@, depth_at = @depth@, blocks_at = (many_at + LINES - 1) / LINES;
   const int64_t batch_at = blockIdx.x / blocks_at, line_at = blockIdx.x % blocks_at * LINES;
-  const int64_t other_at = blockIdx.y * int64_t{FEW};
 
   const auto large_at = hone::gpu::factor<V, true>(
       @large@, many_at, [=](int64_t line_at) -> int64_t { return @large_line@; },
@@ -35,7 +34,11 @@ __device__ void multiply(@parameters@) {
   const auto epilogue_at = [&](int64_t l_at, int64_t o_at, float sum_at) {
     finish(@names@, batch_at * @rows@ + @row@, @column@, sum_at);
   };
-  hone::gpu::skinny_product<THREADS, LINES, FEW, UNROLL>(
-      large_at, small_at, line_at, other_at, depth_at, memory_at, epilogue_at);
+  const int64_t step_at = gridDim.y * int64_t{FEW};  // a grid has 65535 blocks along y
+  for (int64_t other_at = blockIdx.y * int64_t{FEW}; other_at < others_at; other_at += step_at) {
+    if (other_at >= step_at) __syncthreads();
+    hone::gpu::skinny_product<THREADS, LINES, FEW, UNROLL>(
+        large_at, small_at, line_at, other_at, depth_at, memory_at, epilogue_at);
+  }
 }
 @kernels@

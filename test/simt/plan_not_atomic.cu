@@ -2,6 +2,7 @@
 language = "cuda"
 note     = "sums gathered without atomics"
 workspaces = { w = "zero f64[B]" }
+requires = ["B <= 65535"]
 [[launch]]
 kernel = "gather"
 grid   = ["ceil_div(D, 64)", "B"]

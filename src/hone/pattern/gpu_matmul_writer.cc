@@ -379,7 +379,7 @@ Offer GpuMatmulWriter::skinny(bool rows, int few) const {
   slots["row"] = rows ? "l_at" : "o_at", slots["column"] = rows ? "o_at" : "l_at";
   slots["launches"] = "", slots["kernels"] = "";
   Entry entry;
-  entry.grid = fmt::format("\"ceil_div({}, LINES){}\", \"ceil_div({}, FEW)\"", many.to_string(), times_batch(), others.to_string());
+  entry.grid = fmt::format("\"ceil_div({}, LINES){}\", \"min(65535, ceil_div({}, FEW))\"", many.to_string(), times_batch(), others.to_string());
   entry.block = "THREADS";
   entry.shared = "4 * LINES * FEW * (THREADS // WAVE)";
   // Words of the small factor too where it is read along the depth.

@@ -9,11 +9,12 @@
 #include <fmt/ranges.h>
 
 #include "hone/base/process/process.h"
+#include "hone/target/grid_limits.h"
 
 namespace hone::target {
 namespace {
 
-constexpr int64_t kMostBlockThreads = 1024, kMostBlockZ = 64, kMostGridX = INT32_MAX, kMostGridYZ = 65535;
+constexpr int64_t kMostBlockThreads = 1024, kMostBlockZ = 64;
 /// A fiber's stack in the sanitized build, the larger one (runtime/state.h).
 constexpr int64_t kStackBytes = 256 << 10;
 /// Of memory that the emulator keeps a shadow of: cell, time of release, valid bytes for each four (runtime/state.h).
@@ -78,9 +79,8 @@ std::string refuse_launches(const SimtDevice& device, const kernel::BoundPlan& p
       return fmt::format("{} asks for blocks of {} threads; {} are the most, {} in z", launch.function,
                          fmt::join(launch.block, " x "), kMostBlockThreads, kMostBlockZ);
     for (size_t d = 0; d < launch.grid.size(); ++d)
-      if (launch.grid[d] > (d == 0 ? kMostGridX : kMostGridYZ))
-        return fmt::format("{} asks for a grid of {}; the most are {}, {}, {}", launch.function, fmt::join(launch.grid, " x "), kMostGridX,
-                           kMostGridYZ, kMostGridYZ);
+      if (launch.grid[d] > kMostGrid[d])
+        return fmt::format("{} asks for a grid of {}; the most are {}", launch.function, fmt::join(launch.grid, " x "), fmt::join(kMostGrid, ", "));
     const int64_t fixed = static_shared(facts, launch.function);
     if (fixed > device.static_max)
       return fmt::format("{} declares {} bytes of __shared__ variables; {} are the most on {}", launch.function, fixed, device.static_max,

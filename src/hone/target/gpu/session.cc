@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "hone/base/random.h"
+#include "hone/target/grid_limits.h"
 #include "hone/target/gpu/worker.h"
 
 namespace hone::target {
@@ -100,7 +101,7 @@ std::string refuse_plan(const CardInfo& card, const kernel::BoundPlan& plan, con
     if (auto why = too_many(launch.args.size(), worker::kMaxArguments, "arguments a launch"); !why.empty()) return why;
     if (launch.block.empty()) return fmt::format("launch {} has no block: a card needs to know its threads", launch.function);
     // Any of a card's blocks has at most so many threads along x, y, z; any grid so many blocks.
-    constexpr int64_t kMostThreads[] = {1024, 1024, 64}, kMostBlocks[] = {INT32_MAX, 65535, 65535};
+    constexpr int64_t kMostThreads[] = {1024, 1024, 64};
     int64_t threads = 1;
     for (size_t d = 0; d < launch.block.size(); ++d) {
       if (launch.block[d] > kMostThreads[d])
@@ -118,8 +119,8 @@ std::string refuse_plan(const CardInfo& card, const kernel::BoundPlan& plan, con
       return fmt::format("launch {} wants {} bytes of shared memory a block{}; {} has {}", launch.function, launch.shared,
                          fixed > 0 ? fmt::format(" beside {} in its source", fixed) : "", card.name, card.shared_max);
     for (size_t d = 0; d < launch.grid.size(); ++d)
-      if (launch.grid[d] > kMostBlocks[d])
-        return fmt::format("launch {} has a grid of {} along {}; the most is {}", launch.function, launch.grid[d], "xyz"[d], kMostBlocks[d]);
+      if (launch.grid[d] > kMostGrid[d])
+        return fmt::format("launch {} has a grid of {} along {}; the most is {}", launch.function, launch.grid[d], "xyz"[d], kMostGrid[d]);
   }
   return {};
 }
