@@ -104,6 +104,7 @@ void prepare_emulation(const SimtDevice& device, const kernel::BoundPlan& plan, 
     const int64_t together = product(launch.cluster);
     for (size_t d = 0; d < 3; ++d) to.cluster[d] = d < launch.cluster.size() ? launch.cluster[d] : 1;
     to.resident = std::min(resident_blocks(device, launch, fixed) / together * together, product(launch.grid));
+    to.together = std::min(to.resident, simt::kWindow * together);
     const int64_t threads = product(launch.block);
     const int64_t block = threads * (kStackBytes + 256) + (threads / device.wave + 1) * 4096 +
                           (together > 1 ? 3 + kShadowPerByte : 3) * device.shared_max + (1 << 16);

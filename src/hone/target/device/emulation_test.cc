@@ -49,9 +49,11 @@ TEST(Emulation, AsManyWholeClustersAsTheDeviceHolds) {
   };
   EXPECT_EQ(prepared(), 264);
   EXPECT_EQ(control->launch[0].cluster[0], 1);
+  EXPECT_EQ(control->launch[0].together, 16);
   plan.launches[0].cluster = {5, 1};
   EXPECT_EQ(prepared(), 260);
   EXPECT_EQ(control->launch[0].cluster[0], 5);
+  EXPECT_EQ(control->launch[0].together, 80);
   EXPECT_EQ(control->launch[0].cluster[2], 1);
   plan.launches[0].grid = {5};
   EXPECT_EQ(prepared(), 5);

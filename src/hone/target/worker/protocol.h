@@ -51,6 +51,7 @@ struct Launch {
   uint32_t entry;         ///< index into the library's hone_entries
   uint32_t arguments;
   int64_t resident;       ///< emulated: most blocks that the device holds at a time
+  int64_t together;       ///< emulated: so many in calls whose order is not the usual one: no more than whoever waits for earlier blocks needs
   int64_t cluster[3];     ///< emulated: blocks that run together
   Argument argument[kMaxArguments];
 };

@@ -412,7 +412,8 @@ class Runner {
     context_.report = &control_.report;
     context_.launch = number;
     context_.shared_bytes = launch.shared_bytes;
-    context_.resident = launch.resident;
+    context_.resident = control_.order[call_].order == BlockOrder::kUsual ? launch.resident : launch.together;
+    context_.fewer = context_.resident < launch.resident;
     for (int d = 0; d < 3; ++d) context_.cluster[d] = launch.cluster[d];
     context_.seed = control_.seed;
     context_.buffers = 0;

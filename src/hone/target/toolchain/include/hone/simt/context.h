@@ -40,6 +40,8 @@ struct Report {
 };
 
 constexpr int kMaxBuffers = 160;
+/// Clusters begin in a random order among so many; whoever waits only for earlier ones goes on where so many are there at a time.
+constexpr int64_t kWindow = 16;
 
 struct Context {
   char* arena;          ///< zero at first, kept between launches
@@ -50,6 +52,7 @@ struct Context {
   uint32_t buffers;
   int64_t shared_bytes; ///< dynamic
   int64_t resident;     ///< most blocks at a time
+  bool fewer;           ///< than the device holds
   int64_t cluster[3];   ///< blocks that run together
   uint64_t seed;        ///< of the order in which threads, warps and blocks take turns
   Buffer buffer[kMaxBuffers];

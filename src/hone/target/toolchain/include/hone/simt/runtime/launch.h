@@ -55,7 +55,6 @@ inline void begin_call(const Context& c) {
 
 /// Shared memory that lies aside begins on such a boundary, with at least such a gap behind it (bytes).
 constexpr int64_t kAsideUnit = 4096, kAsideGap = 4096;
-constexpr int64_t kWindow = 16;       ///< clusters begin in a random order among so many
 constexpr int kHopelessTurns = 40;    ///< of all blocks without anything happening
 
 /// The k-th cluster to begin.
@@ -74,6 +73,7 @@ inline int64_t last_wanted(int64_t total) { return m.found ? m.found_cluster : t
   Text text;
   text << "waits for something that never happens";
   if (waiting > 0) text << ": " << active << " blocks are resident, " << waiting << " wait for one of them to end";
+  if (waiting > 0 && m.context->fewer) text << " (a grid that grows with the shape may count on no more than " << kWindow << " at a time)";
   const Thread* who = &b.threads[0];
   for (int i = 0; i < m.threads; ++i)
     if (b.threads[i].spins && b.threads[i].state != State::kGone) {
