@@ -239,5 +239,26 @@ TEST(Scale, of_long_sorted_lines_takes_no_square_of_their_length) {
   EXPECT_EQ(y.scale.front(), y.scale.back());
 }
 
+TEST(Scale, of_a_row_that_a_mask_fills) {
+  Case c("y = softmax(where(m, x, -1e30), axis=-1)", {"x=f32[3,4]", "m=bool[3,4]"});
+  c.set(0, {1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4});
+  c.set(1, {1, 1, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0});
+  const Answer y = c.answer();
+  for (size_t i = 0; i < 12; ++i) EXPECT_LT(y.scale[i], 100) << i;
+  EXPECT_EQ(y.value[5], 0.25);
+  EXPECT_EQ(y.value[9], 1);
+  EXPECT_EQ(y.value[8], 0);
+}
+
+// Of two rows whose elements are equal one is a mask's, and the other a sum's that another order may make unequal.
+TEST(Scale, of_equal_numbers_that_need_not_be) {
+  Case c("y = log_softmax(x + z + z, axis=-1)", {"x=f32[2,2]", "z=f32[2,2]"});
+  c.set(0, {1e9F, 1e9F, 3, 3});
+  c.set(1, {-1, -1, 1, 1});
+  const Answer y = c.answer();
+  EXPECT_GT(y.scale[0], 1e8);
+  EXPECT_LT(y.scale[2], 100);
+}
+
 }  // namespace
 }  // namespace hone::evaluate
