@@ -234,6 +234,17 @@ TEST(Gate, WhatIsDividedByAnOverflowMayBeZero) {
   EXPECT_EQ(reference.anchor.count, 0);
 }
 
+TEST_F(GateByClass, WhatMayOverflowMayBecomeNaN) {
+  // The exponential is the last but a few of f32's numbers here: a library's may be infinite, and the quotient or the product with zero NaN.
+  constexpr double kNearlyInfinite = 88.722839, kFar = 87;
+  const float nan = std::nanf("");
+  EXPECT_TRUE(accepts("y = exp(x) / (exp(x) + 1.0)", {{kNearlyInfinite, 0}}, {nan, 0.5F}));
+  EXPECT_FALSE(accepts("y = exp(x) / (exp(x) + 1.0)", {{kFar, 0}}, {nan, 0.5F}));
+  EXPECT_FALSE(accepts("y = exp(x) / (exp(x) + 1.0)", {{kNearlyInfinite, 0}}, {1, 0.6F}));
+  EXPECT_TRUE(accepts("y = exp(x) * floor(x / 1000.0)", {{kNearlyInfinite, 0}}, {nan, 0}));
+  EXPECT_FALSE(accepts("y = exp(x) * floor(x / 1000.0)", {{kFar, 0}}, {nan, 0}));
+}
+
 TEST_F(GateByClass, NothingIsAskedBehindAnOverflowOfARecurrence) {
   // 1e45 is infinite in f32, in which -1e-10 * inf + 1 stays so; the exact -1e35 does too where it is kept in more.
   const std::vector<std::vector<double>> inputs = {{0, 1e20, -1e-10, 1e10, 1}, {1e25, 0, 1, 0, 1}};
