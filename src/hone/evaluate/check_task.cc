@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "hone/base/random.h"
@@ -45,6 +46,32 @@ Status check_indices(const task::Task& task) {
   return {};
 }
 
+/// The inputs that a node is made of, by name.
+std::vector<std::string> made_of(const task::Task& task, int id) {
+  const task::Graph& graph = task.primitive;
+  std::vector<bool> needed(graph.nodes.size(), false);
+  needed[static_cast<size_t>(id)] = true;
+  for (int at = id; at >= 0; --at)
+    if (needed[static_cast<size_t>(at)])
+      for (const int operand : graph.node(at).operands) needed[static_cast<size_t>(operand)] = true;
+  std::vector<std::string> names;
+  for (size_t i = 0; i < graph.inputs.size(); ++i)
+    if (needed[static_cast<size_t>(graph.inputs[i])]) names.push_back(task.inputs[i].name);
+  return names;
+}
+
+/// `leak`: what self_test says of an output, by its name.
+std::string hint_for(const task::Task& task, const std::string& leak) {
+  for (size_t i = 0; i < task.outputs.size(); ++i) {
+    const auto& [name, type] = task.outputs[i];
+    if (task::is_float(type.dtype) || !leak.starts_with(name + ":")) continue;
+    return fmt::format("on all inputs that were drawn {} is (nearly) the same everywhere: give {} domains in which it varies, such as index(2) for "
+                       "integers, or have the task return what {} is computed from",
+                       name, fmt::join(made_of(task, task.primitive.outputs[i]), " and "), name);
+  }
+  return "change the computation or the inputs' domains so that the answer depends on the inputs";
+}
+
 }  // namespace
 
 Status check_task(const task::Task& task, const Facts* facts) {
@@ -54,9 +81,7 @@ Status check_task(const task::Task& task, const Facts* facts) {
   for (const task::Workload& workload : task.workloads) question += fmt::format(", {}", task::bindings_text(workload.bindings));
   if (facts && facts->known(question) == nlohmann::json(true)) return {};
   const auto leaks = self_test(task, base::secret_seed(), target::cpu_info().threads);
-  if (!leaks.empty())
-    return fail(ErrorCode::kInput, "the task would accept a degenerate answer: " + leaks.front(),
-                "change the computation or the inputs' domains so that the answer depends on the inputs");
+  if (!leaks.empty()) return fail(ErrorCode::kInput, "the task would accept a degenerate answer: " + leaks.front(), hint_for(task, leaks.front()));
   if (facts) facts->keep(question, true);
   return {};
 }

@@ -94,6 +94,10 @@ TEST_F(FactsTest, ASoundTaskIsTestedOnceAndALeakyOneEveryTime) {
   EXPECT_EQ(files().size(), 1);
   EXPECT_FALSE(check_task(leaky.task, facts.get()));
   EXPECT_FALSE(check_task(leaky.task, facts.get()));
+  const Case never("y = any(abs(x) < 0.0)", {"x=f32[100]"});
+  const auto refused = check_task(never.task, facts.get());
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().hint.find("give x domains"), std::string::npos) << refused.error().hint;
   EXPECT_EQ(files().size(), 1);
 }
 

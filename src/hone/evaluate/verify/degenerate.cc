@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <numeric>
+#include <optional>
 
 #include "hone/base/random.h"
 #include "hone/evaluate/oracle/number.h"
@@ -13,6 +14,8 @@
 #include "hone/evaluate/verify/bounds.h"
 #include "hone/evaluate/verify/compare_found.h"
 #include "hone/evaluate/verify/drawn.h"
+#include "hone/evaluate/verify/integer_bounds.h"
+#include "hone/evaluate/verify/lines.h"
 
 namespace hone::evaluate {
 namespace {
@@ -24,6 +27,8 @@ struct Suspect {
   int output;
   enum Kind { kZeros, kOnes, kMean, kInput, kSubsampled } kind;
   int input;  ///< kInput only
+  /// kMean of truth values and integers, of which whole answers are often one and the same: the first draw's, in all of them.
+  mutable std::optional<double> constant{};
 
   [[nodiscard]] std::string describe(const task::Task& task) const {
     const std::string& name = task.outputs[static_cast<size_t>(output)].first;
@@ -104,10 +109,18 @@ void subsample(uint8_t* data, const Segment& segment, int64_t element) {
 /// Elements subsampled by one thread at a time.
 constexpr int64_t kScreenPart = 1 << 20;
 
+/// Draws of every family, and twice so many of whole lines, until a truth value or an integer that was one and the same everywhere varies: whether
+/// any of many elements is above another hangs on what a few draws happen to be.
+constexpr int kMoreDraws = 4;
+/// Elements of inputs that may be filled line by line.
+constexpr int64_t kMostFilled = 1 << 22;
+
+enum class Filling : uint8_t { kAsDrawn, kOfOneKind };
+
 class Trial {
  public:
   Trial(const task::Task& task, const task::ConcreteGraph& graph, Family family, uint64_t seed,
-        Bounds& bounds, int threads)
+        Bounds& bounds, int threads, Filling filling = Filling::kAsDrawn)
       : task_(task), graph_(graph), threads_(threads), inputs_(task, graph) {
     GateOptions options;
     options.full_limit = options.sample_elements;  // enough to refuse an answer that is no answer
@@ -119,7 +132,10 @@ class Trial {
     }
     std::vector<uint64_t> seeds(task.inputs.size());
     std::iota(seeds.begin(), seeds.end(), seed);
+    if (filling == Filling::kOfOneKind)
+      for (int i = 0; i < static_cast<int>(task.inputs.size()); ++i) inputs_.need_all(i);
     inputs_.draw(family, seeds, threads);
+    if (filling == Filling::kOfOneKind) fill(seed);
     views_ = inputs_.views();
     const Oracle oracle(graph, views_, task.track, threads);
     for (int output = 0; output < static_cast<int>(graph.graph.outputs.size()); ++output) {
@@ -132,8 +148,13 @@ class Trial {
     switch (suspect.kind) {
       case Suspect::kZeros: return passes(suspect, constant(0));
       case Suspect::kOnes: return passes(suspect, constant(1));
-      case Suspect::kMean:
-        return passes(suspect, constant(mean_of(references_[static_cast<size_t>(suspect.output)])));
+      case Suspect::kMean: {
+        const auto at = static_cast<size_t>(suspect.output);
+        const double mean = mean_of(references_[at]);
+        if (task::is_float(task_.outputs[at].second.dtype)) return passes(suspect, constant(mean));
+        if (!suspect.constant) suspect.constant = std::nearbyint(mean);
+        return passes(suspect, constant(*suspect.constant));
+      }
       case Suspect::kInput: {
         const TensorView& view = views_[static_cast<size_t>(suspect.input)];
         return passes(suspect, [&](int64_t, int64_t, int64_t flat, std::span<double> found) {
@@ -171,6 +192,18 @@ class Trial {
   }
 
  private:
+  void fill(uint64_t seed) {
+    base::Rng rng(seed, 0x6c696e65);
+    const bool whole = rng.below(2) == 0;
+    const std::vector<FilledLines> all = lines_of(task_, graph_, draw_bounds(task_, graph_), false);
+    for (size_t i = 0; i < all.size(); ++i) {
+      const task::Shape& shape = graph_.shapes[static_cast<size_t>(graph_.graph.inputs[i])];
+      const task::DType type = task_.inputs[i].type.dtype;
+      const auto bytes = static_cast<size_t>(task::element_count(shape) * task::size_of(type));
+      fill_lines(std::as_writable_bytes(std::span(inputs_.data(static_cast<int>(i)), bytes)), shape, type, all[i], whole, rng);
+    }
+  }
+
   static FoundValues constant(double value) {
     return [value](int64_t, int64_t, int64_t, std::span<double> found) {
       std::fill(found.begin(), found.end(), value);
@@ -200,9 +233,8 @@ std::vector<std::string> self_test(const task::Task& task, uint64_t seed, int th
   std::vector<Suspect> suspects = suspects_of(*graph);
   base::Rng rng(seed);
   Bounds bounds(task, *graph, rng.next_u64(), threads);
-  for (const Family family : kAllFamilies) {
-    if (suspects.empty()) break;
-    Trial trial(task, *graph, family, rng.next_u64(), bounds, threads);
+  const auto look = [&](Family family, Filling filling) {
+    Trial trial(task, *graph, family, rng.next_u64(), bounds, threads, filling);
     const auto refuse = [&](bool subsampled) {
       std::erase_if(suspects, [&](const Suspect& suspect) {
         return (suspect.kind == Suspect::kSubsampled) == subsampled && !trial.passes(suspect);
@@ -211,6 +243,19 @@ std::vector<std::string> self_test(const task::Task& task, uint64_t seed, int th
     refuse(false);
     trial.subsample_inputs();
     refuse(true);
+  };
+  for (const Family family : kAllFamilies)
+    if (!suspects.empty()) look(family, Filling::kAsDrawn);
+  int64_t elements = 0;
+  for (const int id : graph->graph.inputs) elements += task::element_count(graph->shapes[static_cast<size_t>(id)]);
+  const auto may_vary = [&] {
+    return std::ranges::any_of(suspects, [&](const Suspect& s) { return !task::is_float(task.outputs[static_cast<size_t>(s.output)].second.dtype); });
+  };
+  for (int draw = 0; draw < kMoreDraws; ++draw) {
+    for (int line = 0; line < 2 && elements <= kMostFilled; ++line)
+      if (may_vary()) look(Family::kNormal, Filling::kOfOneKind);
+    for (const Family family : kAllFamilies)
+      if (may_vary()) look(family, Filling::kAsDrawn);
   }
   std::vector<std::string> passed;
   for (const Suspect& suspect : suspects) passed.push_back(suspect.describe(task));

@@ -710,6 +710,18 @@ TEST(SelfTest, sound_tasks_pass) {
   }
 }
 
+// Whether it varies in one draw of each family is a matter of luck.
+TEST(SelfTest, truth_values_that_seldom_vary_are_drawn_until_they_do) {
+  Case above("y = any(x > t, axis=1)", {"x=f32[64,20]", "t=f32[20]"});
+  Case masked("y = all(m, axis=1)", {"m=bool[16,40]"});
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    EXPECT_THAT(self_test(above.task, seed), ::testing::IsEmpty()) << seed;
+    EXPECT_THAT(self_test(masked.task, seed), ::testing::IsEmpty()) << seed;
+  }
+  Case never("y = any(abs(x) < 0.0, axis=1)", {"x=f32[64,20]"});
+  EXPECT_THAT(self_test(never.task, 1), ::testing::Contains("y: zeros pass"));
+}
+
 TEST(SelfTest, tasks_that_cannot_tell_are_named) {
   Case zero("y = x - x", {"x=f32[100]"});
   EXPECT_THAT(self_test(zero.task, 1), ::testing::Contains("y: zeros pass"));
