@@ -16,6 +16,8 @@ namespace {
 
 /// Operations of a shape: what the oracle answers in tens of milliseconds. A screening asks it fifteen times, a promotion thirty.
 constexpr double kMostOperations = 0x1p25;
+/// Of a long shape; the oracle holds a part of them at a time.
+constexpr int64_t kBetween = 32;
 
 bool is_prime(int64_t n) {
   for (int64_t d = 2; d * d <= n; ++d)
@@ -71,15 +73,19 @@ int64_t random_extent(base::Rng& rng, int64_t most, bool aligned) {
   }
 }
 
-bool is_small(const task::Task& task, const task::Bindings& bindings, int64_t most_elements, double most_operations) {
+bool is_small(const task::Task& task, const task::Bindings& bindings, int64_t most_elements, double most_operations, int64_t between) {
   const auto graph = task::instantiate(task.primitive, bindings);
   if (!graph) return false;
-  for (const task::Shape& shape : graph->shapes) {
+  const auto holds = [&](const task::Shape& shape, int64_t most) {
     int64_t count = 1;
     for (const int64_t extent : shape)
       if (__builtin_mul_overflow(count, extent, &count)) return false;
-    if (count > most_elements) return false;
-  }
+    return count <= most;
+  };
+  if (!std::ranges::all_of(graph->shapes, [&](const task::Shape& shape) { return holds(shape, between * most_elements); })) return false;
+  for (const auto* ids : {&graph->graph.inputs, &graph->graph.outputs})
+    for (const int id : *ids)
+      if (!holds(graph->shapes[static_cast<size_t>(id)], most_elements)) return false;
   return task::minimal_cost(*graph).flops <= most_operations;
 }
 
@@ -310,7 +316,8 @@ std::vector<task::Bindings> hidden_shapes(const task::Task& task, uint64_t seed,
     for (const uint64_t feature : features_of(*one)) shown.insert(feature);
     shapes.push_back(std::move(*one));
   };
-  const auto fits_long = [&](const task::Bindings& bindings) { return is_small(task, bindings, most_long, kMostOperations); };
+  // Scores of an attention are as many as its length squared: what breaks beyond a thousand keys shows in none that are few.
+  const auto fits_long = [&](const task::Bindings& bindings) { return is_small(task, bindings, most_long, kMostOperations, kBetween); };
   size_t kind = rng.below(2);
   for (size_t i = 0; i < 2 * kEach; ++i) {
     const size_t longs = i == 0 ? 0 : i - 1;

@@ -32,6 +32,9 @@ TEST(HiddenShapes, EachSymbolIsLongOnce) {
   EXPECT_GT(seen(rows, 8, [](const Bindings& s) { return s.at("B") > 65536 || s.at("D") > 65536; }), 10);
   const task::Task product = task::task_from_expressions("c = a @ b", {"a=f32[M,K]", "b=f32[K,N]"}, {"M=64,K=64,N=64"}).value();
   EXPECT_EQ(seen(product, 8, [](const Bindings& s) { return s.at("K") > 2048; }), 40);
+  const task::Task causal = task::task_from_expressions("y = attention(q, k, v, causal=true)", {"q=f32[H,S,E]", "k=f32[H,S,E]", "v=f32[H,S,E]"}, {"H=2,S=64,E=16"}).value();
+  EXPECT_GT(seen(causal, 8, [](const Bindings& s) { return s.at("S") > 512; }), 20);
+  EXPECT_GT(seen(causal, 8, [](const Bindings& s) { return s.at("S") > 1024; }), 10);
 }
 
 TEST(HiddenShapes, PairsOfExtentsAreEqualEvenAndEitherWayLarger) {

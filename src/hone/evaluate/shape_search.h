@@ -18,8 +18,9 @@ namespace hone::evaluate {
 /// two from 4 on.
 [[nodiscard]] int64_t random_extent(base::Rng& rng, int64_t most, bool aligned);
 
-/// Whether the task takes the shape, with tensors of so many elements at most and so many operations.
-[[nodiscard]] bool is_small(const task::Task& task, const task::Bindings& bindings, int64_t most_elements, double most_operations);
+/// Whether the task takes the shape, with tensors of so many elements at most and so many operations; what is between inputs and outputs
+/// (scores of an attention) may have `between` times the elements.
+[[nodiscard]] bool is_small(const task::Task& task, const task::Bindings& bindings, int64_t most_elements, double most_operations, int64_t between = 1);
 
 /// Whether a shape is one that may be tried.
 using Fits = std::function<bool(const task::Bindings&)>;
