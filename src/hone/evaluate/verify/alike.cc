@@ -72,16 +72,25 @@ void displace_some(std::span<std::byte> data, task::DType type, base::Rng& rng) 
 
 bool copy_but_one(std::span<std::byte> to, const task::Shape& to_shape, std::span<const std::byte> from, const task::Shape& from_shape, task::DType type,
                   base::Rng& rng) {
+  if (to.empty() || from.empty()) return false;
+  const auto bytes = static_cast<size_t>(task::size_of(type));
+  const auto count = static_cast<int64_t>(to.size() / bytes), others = static_cast<int64_t>(from.size() / bytes);
+  const auto copy = [&](int64_t i, int64_t at) { std::memcpy(to.data() + static_cast<size_t>(i) * bytes, from.data() + static_cast<size_t>(at) * bytes, bytes); };
+  const auto is_end = [](const task::Shape& end, const task::Shape& all) { return end.size() < all.size() && std::equal(end.rbegin(), end.rend(), all.rbegin()); };
+  if (const int64_t line = std::min(count, others); line > 1 && (is_end(to_shape, from_shape) || is_end(from_shape, to_shape))) {
+    for (int64_t first = 0; first < count; first += line) {
+      const int64_t like = place_below(rng, others / line) * line, spared = place_below(rng, line);
+      for (int64_t i = 0; i < line; ++i)
+        if (i != spared) copy(first + i, like + i);
+    }
+    return true;
+  }
   const task::Shape turned(from_shape.rbegin(), from_shape.rend());
   const bool transposed = from_shape.size() == 2 && to_shape == turned && (to_shape != from_shape || rng.below(2) == 0);
-  if ((!transposed && to_shape != from_shape) || to.empty()) return false;
-  const auto bytes = static_cast<size_t>(task::size_of(type));
-  const auto count = static_cast<int64_t>(to.size() / bytes);
+  if (!transposed && to_shape != from_shape) return false;
   const int64_t spared = place_below(rng, count), columns = to_shape.empty() ? 1 : to_shape.back(), rows = count / columns;
-  for (int64_t i = 0; i < count; ++i) {
-    const int64_t at = transposed ? i % columns * rows + i / columns : i;
-    if (i != spared) std::memcpy(to.data() + static_cast<size_t>(i) * bytes, from.data() + static_cast<size_t>(at) * bytes, bytes);
-  }
+  for (int64_t i = 0; i < count; ++i)
+    if (i != spared) copy(i, transposed ? i % columns * rows + i / columns : i);
   return true;
 }
 

@@ -73,7 +73,7 @@ TEST(Alike, AnotherInputIsCopiedOrTransposedButForOneElement) {
   std::iota(from.begin(), from.end(), 1);
   base::Rng rng(7);
   const auto copy = [&](const task::Shape& to_shape, const task::Shape& from_shape) {
-    return copy_but_one(std::as_writable_bytes(std::span(to)), to_shape, std::as_bytes(std::span(from)), from_shape, task::DType::kI32, rng);
+    return copy_but_one(std::as_writable_bytes(std::span(to)), to_shape, std::as_bytes(std::span(from).first(static_cast<size_t>(task::element_count(from_shape)))), from_shape, task::DType::kI32, rng);
   };
   ASSERT_TRUE(copy({3, 4}, {3, 4}));
   EXPECT_EQ(std::ranges::count(to, -1), 1);
@@ -85,6 +85,10 @@ TEST(Alike, AnotherInputIsCopiedOrTransposedButForOneElement) {
     for (size_t j = 0; j < 3; ++j) same += to[i * 3 + j] == from[j * 4 + i];
   EXPECT_EQ(same, 11);
   EXPECT_FALSE(copy({12}, {3, 4}));
+  // Three rows of four, each the four that come first but for one.
+  std::ranges::fill(to, -1);
+  ASSERT_TRUE(copy({3, 4}, {4}));
+  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(std::count(to.begin() + static_cast<long>(4 * i), to.begin() + static_cast<long>(4 * i + 4), -1), 1);
 }
 
 TEST(Alike, SomeElementsAreDisplaced) {
