@@ -11,6 +11,7 @@
 #include "hone/base/trace.h"
 #include "hone/evaluate/launchable.h"
 #include "hone/evaluate/measure/batch.h"
+#include "hone/evaluate/measure/nearly_equal.h"
 #include "hone/evaluate/repeat.h"
 #include "hone/evaluate/shape_search.h"
 #include "hone/evaluate/settle.h"
@@ -244,6 +245,18 @@ std::vector<task::Bindings> HiddenTrial::baked_otherwise(const kernel::Kernel& k
   return all;
 }
 
+Verdict HiddenTrial::check_nearly_again(Stage& stage, target::Session& session, int slot, std::chrono::seconds deadline) const {
+  if (stage.contents() != stage.calls()) return {};
+  const int content = stage.content_of(slot);
+  stage.draw_near(content, content, changes_here_and_there(stage), base::secret_seed());
+  stage.poison({&slot, 1});
+  target::Call call = stage.call(slot);
+  call.remembers = true;
+  const auto outcome = session.run({&call, 1}, deadline);
+  if (outcome.how != target::BatchOutcome::How::kDone) return verdict_of(outcome);
+  return said_of_nearly_equal(unless_near_bound(stage.check(slot)));
+}
+
 /// Once more where the last call was, with other inputs at its addresses and with whatever the kernel keeps: where all calls differ
 /// in their addresses, who goes by addresses is never wrong. The inputs look like what they are not, or lie where something changes: mostly
 /// that where elements are nothing to each other; or, where some may be, whole lines of them are of one kind.
@@ -334,6 +347,8 @@ Result<Verdict> HiddenTrial::check_planned(const kernel::Kernel& kernel, const t
       if (nearer(verdict, closest)) closest = std::move(verdict);
     }
     const bool settled = std::ranges::none_of(near, [&](const NearVerdict& one) { return one.content == stage.content_of(slots.back()); });
+    if (thorough && first == 0 && settled && !loader_.emulates(kernel))  // there nothing is kept
+      if (Verdict verdict = check_nearly_again(stage, *loaded.session, slots.back(), deadline); !verdict.accepted()) return verdict;
     for (int again = thorough && first == 0 && settled ? (loader_.emulates(kernel) ? 1 : kAgain) : 0; again > 0; --again)
       if (Verdict verdict = check_again(kernel, stage, *loaded.session, slots.back(), deadline); !verdict.accepted()) return verdict;
     if (Verdict verdict = check_repeated(stage, *loaded.session, slots, 1, deadline); !verdict.accepted()) return verdict;

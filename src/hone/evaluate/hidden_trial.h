@@ -51,6 +51,9 @@ class HiddenTrial {
   [[nodiscard]] kernel::Limits limits_at(const kernel::Kernel& kernel, const task::Bindings& bindings) const;
   [[nodiscard]] Result<Verdict> check_planned(const kernel::Kernel& kernel, const task::Bindings& bindings, const kernel::Limits& limits, Stage& stage,
                                               std::chrono::seconds deadline, bool thorough);
+  /// Where the last call was, with nearly its inputs, and with whatever the kernel keeps: it may know a tensor by its address and a few of
+  /// its elements.
+  [[nodiscard]] Verdict check_nearly_again(Stage& stage, target::Session& session, int slot, std::chrono::seconds deadline) const;
   [[nodiscard]] Verdict check_again(const kernel::Kernel& kernel, Stage& stage, target::Session& session, int slot, std::chrono::seconds deadline) const;
   [[nodiscard]] Result<Stage*> stage_at(const task::Bindings& bindings);
 

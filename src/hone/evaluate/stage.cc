@@ -723,9 +723,10 @@ bool Stage::draw_lines(int number, uint64_t seed, bool denormals) {
 
 void Stage::draw_near(int number, int like, int64_t changes, uint64_t seed) {
   State& s = *state_;
-  const State::Content& from = s.contents[static_cast<size_t>(like)];
-  HONE_CHECK(number != like && s.contents.size() == s.content_of.size(), "a content a slot");
-  draw(number, from.family, from.seed);
+  HONE_CHECK(s.contents.size() == s.content_of.size(), "a content a slot");
+  const Family family = s.contents[static_cast<size_t>(like)].family;
+  const uint64_t same = s.contents[static_cast<size_t>(like)].seed;
+  draw(number, family, same);
   State::Content& content = s.contents[static_cast<size_t>(number)];
   content.altered = true;
   base::Rng rng(seed);

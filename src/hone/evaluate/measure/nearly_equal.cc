@@ -13,13 +13,13 @@ constexpr int64_t kElementsAChange = 1024;
 /// Calls whose inputs are nearly those of the first.
 constexpr int kNearlyEqualCalls = 3;
 
-int64_t largest_input(const Stage& stage) {
+}  // namespace
+
+int64_t changes_here_and_there(const Stage& stage) {
   int64_t most = 0;
   for (const int input : stage.graph().graph.inputs) most = std::max(most, task::element_count(stage.graph().shapes[static_cast<size_t>(input)]));
-  return most;
+  return 1 + most / kElementsAChange;
 }
-
-}  // namespace
 
 std::optional<int> add_nearly_equal(Playing& play, std::vector<int>& slots, base::Rng& rng) {
   Stage& stage = *play.stage;
@@ -27,7 +27,7 @@ std::optional<int> add_nearly_equal(Playing& play, std::vector<int>& slots, base
   std::erase_if(free, [&](int slot) { return std::find(slots.begin(), slots.end(), slot) != slots.end(); });
   if (free.empty() || slots.empty()) return std::nullopt;
   const auto like = static_cast<int64_t>(rng.below(slots.size()));
-  stage.draw_near(stage.content_of(free.front()), stage.content_of(slots[static_cast<size_t>(like)]), 1 + largest_input(stage) / kElementsAChange,
+  stage.draw_near(stage.content_of(free.front()), stage.content_of(slots[static_cast<size_t>(like)]), changes_here_and_there(stage),
                   base::secret_seed());
   slots.insert(slots.begin() + like + 1, free.front());
   return free.front();
@@ -47,7 +47,7 @@ Verdict check_nearly_equal(Playing& play, Player& player, Spent& spent, base::Rn
     const Stopwatch watch(spent.verify);
     (void)redraw(stage, std::span(slots).first(1));
     for (size_t i = 1; i < slots.size(); ++i)
-      stage.draw_near(stage.content_of(slots[i]), stage.content_of(slots[0]), i < kNearlyEqualCalls ? 1 : 1 + largest_input(stage) / kElementsAChange,
+      stage.draw_near(stage.content_of(slots[i]), stage.content_of(slots[0]), i < kNearlyEqualCalls ? 1 : changes_here_and_there(stage),
                       base::secret_seed());
     stage.poison(slots, true);
     for (const int slot : slots) calls.push_back(stage.call(slot));

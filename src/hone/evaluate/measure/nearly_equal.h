@@ -14,6 +14,9 @@ namespace hone::evaluate {
 /// some remember no more than one call. The slot; nothing where there is none that is free.
 [[nodiscard]] std::optional<int> add_nearly_equal(Playing& play, std::vector<int>& slots, base::Rng& rng);
 
+/// How many elements of each input such a call may have changed, for Stage::draw_near.
+[[nodiscard]] int64_t changes_here_and_there(const Stage& stage);
+
 /// What a verdict on such a call says.
 [[nodiscard]] Verdict said_of_nearly_equal(Verdict verdict);
 
