@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "hone/base/random.h"
 #include "hone/base/trace.h"
@@ -86,6 +87,19 @@ double tiled_work(const task::Task& task, task::Bindings bindings) {
 /// then the cheapest come first: one row in each of two thousand blocks takes minutes, though its arithmetic is nothing.
 double emulated_cost(const task::Task& task, const task::Bindings& bindings, int64_t threads) {
   return std::max({1.0, static_cast<double>(threads) / kFewThreads, hidden_work(task, bindings) / kFewOperations, tiled_work(task, bindings) / kFewTiledOperations});
+}
+
+/// What to do about a kernel whose time grows faster than the task's: empty where no symbol is longer than in all workloads. Names no number of
+/// the shape, which is secret.
+std::string if_too_slow(const task::Task& task, const task::Bindings& bindings) {
+  std::vector<std::string> longer;
+  for (const auto& [symbol, extent] : bindings) {
+    int64_t most = 0;
+    for (const task::Workload& workload : task.workloads) most = std::max(most, workload.bindings.at(symbol));
+    if (extent > most) longer.push_back(fmt::format("\"{} <= {}\"", symbol, 2 * most));
+  }
+  if (longer.empty()) return {};
+  return fmt::format(", at a longer shape than any workload's: a kernel that is too slow there may say how far it goes, for example requires = [{}]", fmt::join(longer, ", "));
 }
 
 }  // namespace
@@ -333,6 +347,7 @@ Result<Verdict> HiddenTrial::check_planned(const kernel::Kernel& kernel, const t
     const auto outcome = loaded.session->run(calls, deadline);
     if (outcome.how != target::BatchOutcome::How::kDone) {
       Verdict verdict = verdict_of(outcome);
+      if (outcome.how == target::BatchOutcome::How::kDeadline) verdict.reason += if_too_slow(stage.task(), bindings);
       verdict.reason += fmt::format(" (hidden shape {})", task::bindings_text(bindings));
       return verdict;
     }
