@@ -24,7 +24,7 @@ args   = [@args@]
 //   RESIDENT  blocks that a multiprocessor must be able to hold at a time: bounds registers, and groups
 #include "hone/gpu/block_group.h"
 
-__global__ void __launch_bounds__(THREADS, RESIDENT) groups(@parameters@) {
+__global__ void __launch_bounds__(THREADS, RESIDENT) resident_rows(@parameters@) {
   __shared__ hone::gpu::Scratch<THREADS, 1> scratch;
   hone::gpu::ThreadGroup<THREADS, 1> thread_group(scratch);
   const int thread = static_cast<int>(threadIdx.x);

@@ -32,7 +32,7 @@ TEST_P(GpuSharedRows, IsAcceptedWhateverItKeeps) {
   ASSERT_TRUE(program) << program.error().to_string();
   for (const kernel::Language language : {kernel::Language::kCuda, kernel::Language::kHip}) {
     const auto group = gpu::shared_rows(*program, language);
-    ASSERT_TRUE(group) << thread_group.error().to_string();
+    ASSERT_TRUE(group) << group.error().to_string();
     const std::vector<kernel::Config> configs = {
         // One tile of several stays, and one group takes all rows; everything stays; a place for the row to come; as many
         // blocks as tiles.
