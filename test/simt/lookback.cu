@@ -2,7 +2,6 @@
 language = "cuda"
 note     = "blocks wait for the one before them"
 workspaces = { flags = "zero i32[B, ceil_div(D, 128)]", sums = "f64[B, ceil_div(D, 128)]" }
-requires = ["B <= 65535"]
 [[launch]]
 kernel = "k"
 grid   = ["ceil_div(D, 128)", "B"]

@@ -2,7 +2,7 @@
 language = "cuda"
 note     = "the flag may be seen before the sum"
 workspaces = { flags = "zero i32[B, ceil_div(D, 128)]", sums = "f64[B, ceil_div(D, 128)]" }
-requires = ["B <= 65535", "D > 128"]
+requires = ["D > 128"]
 [[launch]]
 kernel = "k"
 grid   = ["ceil_div(D, 128)", "B"]

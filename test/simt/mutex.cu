@@ -2,7 +2,6 @@
 language = "cuda"
 note     = "a lock around a sum"
 workspaces = { w = "zero f64[B]", lock = "zero i32[B]" }
-requires = ["B <= 65535"]
 [[launch]]
 kernel = "k"
 grid   = ["4", "B"]

@@ -2,7 +2,6 @@
 language = "cuda"
 note     = "the same, but nobody cleared it"
 workspaces = { w = "f64[B]" }
-requires = ["B <= 65535"]
 [[launch]]
 kernel = "gather"
 grid   = ["ceil_div(D, 64)", "B"]

@@ -2,7 +2,6 @@
 language = "hip"
 note     = "sums gathered atomically in a cleared workspace"
 workspaces = { w = "zero f64[B]" }
-requires = ["B <= 65535"]
 [[launch]]
 kernel = "gather"
 grid   = ["ceil_div(D, 64)", "B"]

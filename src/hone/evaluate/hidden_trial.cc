@@ -10,7 +10,7 @@
 
 #include "hone/base/random.h"
 #include "hone/base/trace.h"
-#include "hone/evaluate/launchable.h"
+#include "hone/evaluate/growing_grid.h"
 #include "hone/evaluate/measure/batch.h"
 #include "hone/evaluate/measure/nearly_equal.h"
 #include "hone/evaluate/repeat.h"
@@ -393,8 +393,6 @@ std::vector<std::string> HiddenTrial::only_at() const {
 Result<Verdict> HiddenTrial::check(const kernel::Kernel& kernel, int most, bool thorough, Spent& spent) {
   const base::Span span("hidden shapes");
   *nearest_ = 0;
-  if (std::string why = unlaunchable(kernel, loader_.task(), loader_.limits_for(kernel), kMostHiddenElements, base::secret_seed()); !why.empty())
-    return Verdict{VerdictKind::kLaunchFails, std::move(why), {}, {}};
   std::vector<task::Bindings> shapes = admitted(kernel, most);
   generic_ = loader_.task().symbols().empty() || !shapes.empty();
   std::chrono::seconds deadline = loader_.emulates(kernel) ? kEmulatedDeadline : kHiddenDeadline;

@@ -167,5 +167,25 @@ TEST(HeaderText, what_hone_writes_is_taken_out_and_nothing_else) {
   EXPECT_EQ(without_marks("nothing"), "nothing");
 }
 
+TEST(Grid, WhatNoCardLaunchesDoesNotApply) {
+  const task::Task task = task::task_from_expressions("y = x * 2", {"x=f32[B,D]"}, {"B=64,D=256"}).value();
+  const auto applies_at = [&](const std::string& language, const std::string& launch, int64_t rows) {
+    const auto kernel = parse_kernel("/* hone\nlanguage = \"" + language + "\"\n[[launch]]\nkernel = \"f\"\n" + launch + "args = [\"x\", \"y\"]\n*/\n", "k");
+    EXPECT_TRUE(kernel) << kernel.error().to_string();
+    return applies(*kernel, {{"B", rows}, {"D", 1}}, {{"SMS", 132}}).value();
+  };
+  const std::string along_y = "grid = [\"1\", \"B\"]\nblock = [\"128\"]\n";
+  EXPECT_TRUE(applies_at("cuda", along_y, 65535));
+  EXPECT_FALSE(applies_at("cuda", along_y, 65536));
+  EXPECT_FALSE(applies_at("hip", along_y, 65536));
+  EXPECT_TRUE(applies_at("cuda", "grid = [\"B\"]\nblock = [\"128\"]\n", 65536));
+  EXPECT_TRUE(applies_at("cuda", "when = \"B < 100\"\n" + along_y, 65536)) << "not launched there";
+  EXPECT_TRUE(applies_at("c++", "grid = [\"1\", \"B\"]\n", 65536));
+  const auto kernel = parse_kernel("/* hone\nlanguage = \"cuda\"\n[[launch]]\nkernel = \"f\"\n" + along_y + "args = [\"x\", \"y\"]\n*/\n", "k");
+  const auto plan = bind(*kernel, task, {{"B", 70000}, {"D", 1}}, {});
+  ASSERT_FALSE(plan);
+  EXPECT_NE(plan.error().to_string().find("70000 blocks along y"), std::string::npos) << plan.error().to_string();
+}
+
 }  // namespace
 }  // namespace hone::kernel

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "hone/kernel/build_case.h"
+#include "hone/kernel/grid_limits.h"
 
 namespace hone::kernel {
 namespace {
@@ -131,13 +132,32 @@ Result<std::optional<BoundLaunch>> bind_launch(const Launch& launch, int number,
 
 }  // namespace
 
+namespace {
+
+/// A launch with more blocks along an axis than any card takes: what a plan cannot launch it does not apply to, whether its header says so or
+/// not. Empty where there is none, or where a grid cannot be told yet.
+std::string beyond_grids(const Kernel& kernel, const Bindings& values) {
+  const Threads threads = row_of(kernel.header.language).threads;
+  if (threads != Threads::kBlock && threads != Threads::kWarps) return {};
+  for (const Launch& launch : kernel.header.launches) {
+    if (launch.repeat) continue;
+    if (const auto when = launch.when ? launch.when->eval(values) : 1; !when || *when == 0) continue;
+    for (size_t d = 0; d < launch.grid.size(); ++d)
+      if (const auto blocks = launch.grid[d].eval(values); blocks && *blocks > kMostGrid[d])
+        return fmt::format("{} asks for {} blocks along {}, of which no card takes more than {}", launch.function, *blocks, "xyz"[d], kMostGrid[d]);
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<bool> applies(const Kernel& kernel, const Bindings& bindings, const Limits& limits) {
   const Bindings values = everything(kernel, bindings, limits);
   for (const IntExpr& condition : kernel.header.require) {
     HONE_TRY(const int64_t truth, condition.eval(values));
     if (truth == 0) return false;
   }
-  return true;
+  return beyond_grids(kernel, values).empty();
 }
 
 Result<bool> allowed(const Header& header, const Config& config, const Limits& limits) {
@@ -155,6 +175,7 @@ Result<BoundPlan> bind(const Kernel& kernel, const task::Task& task, const Bindi
   const Bindings values = everything(kernel, bindings, limits);
   HONE_TRY(const bool fits, applies(kernel, bindings, limits));
   if (!fits) {
+    if (std::string why = beyond_grids(kernel, values); !why.empty()) return fail(ErrorCode::kInput, std::move(why), "have each block take several of them");
     std::vector<std::string> conditions;
     for (const IntExpr& c : kernel.header.require) conditions.push_back(c.to_string());
     return fail(ErrorCode::kInput, fmt::format("the kernel requires {}, which does not hold here",

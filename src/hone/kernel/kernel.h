@@ -154,7 +154,7 @@ struct BoundPlan {
 [[nodiscard]] Result<BoundPlan> bind(const Kernel& kernel, const task::Task& task,
                                      const task::Bindings& bindings, const Limits& limits);
 
-/// True where every `requires` holds.
+/// True where every `requires` holds and no launch has more blocks along an axis than any card takes (grid_limits.h).
 [[nodiscard]] Result<bool> applies(const Kernel& kernel, const task::Bindings& bindings,
                                    const Limits& limits);
 

@@ -9,7 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "hone/base/process/process.h"
-#include "hone/target/grid_limits.h"
+#include "hone/kernel/grid_limits.h"
 
 namespace hone::target {
 namespace {
@@ -79,8 +79,8 @@ std::string refuse_launches(const SimtDevice& device, const kernel::BoundPlan& p
       return fmt::format("{} asks for blocks of {} threads; {} are the most, {} in z", launch.function,
                          fmt::join(launch.block, " x "), kMostBlockThreads, kMostBlockZ);
     for (size_t d = 0; d < launch.grid.size(); ++d)
-      if (launch.grid[d] > kMostGrid[d])
-        return fmt::format("{} asks for a grid of {}; the most are {}", launch.function, fmt::join(launch.grid, " x "), fmt::join(kMostGrid, ", "));
+      if (launch.grid[d] > kernel::kMostGrid[d])
+        return fmt::format("{} asks for a grid of {}; the most are {}", launch.function, fmt::join(launch.grid, " x "), fmt::join(kernel::kMostGrid, ", "));
     const int64_t fixed = static_shared(facts, launch.function);
     if (fixed > device.static_max)
       return fmt::format("{} declares {} bytes of __shared__ variables; {} are the most on {}", launch.function, fixed, device.static_max,

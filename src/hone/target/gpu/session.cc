@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "hone/base/random.h"
-#include "hone/target/grid_limits.h"
+#include "hone/kernel/grid_limits.h"
 #include "hone/target/gpu/worker.h"
 
 namespace hone::target {
@@ -119,8 +119,8 @@ std::string refuse_plan(const CardInfo& card, const kernel::BoundPlan& plan, con
       return fmt::format("launch {} wants {} bytes of shared memory a block{}; {} has {}", launch.function, launch.shared,
                          fixed > 0 ? fmt::format(" beside {} in its source", fixed) : "", card.name, card.shared_max);
     for (size_t d = 0; d < launch.grid.size(); ++d)
-      if (launch.grid[d] > kMostGrid[d])
-        return fmt::format("launch {} has a grid of {} along {}; the most is {}", launch.function, launch.grid[d], "xyz"[d], kMostGrid[d]);
+      if (launch.grid[d] > kernel::kMostGrid[d])
+        return fmt::format("launch {} has a grid of {} along {}; the most is {}", launch.function, launch.grid[d], "xyz"[d], kernel::kMostGrid[d]);
   }
   return {};
 }

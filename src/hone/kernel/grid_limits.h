@@ -2,9 +2,9 @@
 #pragma once
 #include <cstdint>
 
-namespace hone::target {
+namespace hone::kernel {
 
 /// Along x, y and z, on any card of either vendor.
 inline constexpr int64_t kMostGrid[] = {INT32_MAX, 65535, 65535};
 
-}  // namespace hone::target
+}  // namespace hone::kernel
