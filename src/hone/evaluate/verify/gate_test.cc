@@ -11,6 +11,7 @@
 
 #include "hone/base/random.h"
 #include "hone/evaluate/oracle/testing.h"
+#include "hone/task/graph/op_table.h"
 
 namespace hone::evaluate {
 namespace {
@@ -671,6 +672,27 @@ TEST(Gate, a_sort_names_every_element_once) {
   EXPECT_EQ(mismatches(c, {4, 3, 1, 2, 0}), 0);
   EXPECT_EQ(mismatches(c, {4, 1, 1, 0, 2}), 1);
   EXPECT_EQ(mismatches(c, {4, 1, 0, 3, 2}), 2);
+}
+
+TEST(Gate, operations_say_where_any_of_equal_elements_is_right) {
+  int judged = 0;
+  for (const auto& [name, op] : task::op_table()) {
+    if (name != op.name) continue;
+    for (const char* arguments : {"(x)", "(x, axis=-1)", "(x, 3)"}) {
+      for (const char* outputs : {"y", "v, y"}) {
+        const auto task = task::task_from_expressions(fmt::format("{} = {}{}", outputs, name, arguments), {"x=f32[8, 9]"}, {});
+        if (!task) continue;
+        const auto graph = task::instantiate(task->primitive, {});
+        if (!graph) continue;
+        for (size_t output = 0; output < task->outputs.size(); ++output) {
+          if (judged_by_value(*graph, static_cast<int>(output)) < 0) continue;
+          ++judged;
+          EXPECT_THAT(op.doc, ::testing::AllOf(::testing::HasSubstr("as an output"), ::testing::HasSubstr("equal"))) << name;
+        }
+      }
+    }
+  }
+  EXPECT_GE(judged, 4);  // argmax, argmin, argsort, topk
 }
 
 TEST(SelfTest, sound_tasks_pass) {

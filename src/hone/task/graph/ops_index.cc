@@ -347,10 +347,10 @@ const OpRow kIndexOps[] = {
     {"diagonal(x)", "", "The diagonal of the last two axes.", infer_diagonal, lower_diagonal},
     {"sort(x, axis: axis = -1, descending: bool = false)", "", "Sorted values; stable.", infer_sort,
      lower_sort},
-    {"argsort(x, axis: axis = -1, descending: bool = false)", "", "The indices that sort.", infer_sort,
+    {"argsort(x, axis: axis = -1, descending: bool = false)", "", "The indices that sort; as an output equal elements may be in any order.", infer_sort,
      lower_sort},
     {"topk(x, k: dim, axis: axis = -1, largest: bool = true)", "",
-     "The k largest (or smallest) in order: values, indices = topk(x, 8).", infer_topk, lower_topk,
+     "The k largest (or smallest) in order: values, indices = topk(x, 8); of equal ones as an output any.", infer_topk, lower_topk,
      Prim::kInput, two_results},
 };
 
