@@ -13,8 +13,12 @@ struct WrongOutput {
   task::Shape shape;
   std::vector<double> expected, found;
   std::vector<bool> wrong;          ///< which elements differ by more than they may
-  std::vector<double> before;       ///< what another call on other inputs should have answered; empty: there was none
+  std::vector<std::vector<double>> before;   ///< what other calls on other inputs should have answered
 };
+
+/// The same without a number: "only what is left over at the end of the last axis: a tail". Names no extents, places or values, so that it
+/// may be said of what was drawn in secret.
+[[nodiscard]] std::string looks_like(const WrongOutput& output);
 
 /// "9 of 37 elements; only the last 5 along the last axis, behind a multiple of 32 (a tail)", with some elements, in lines.
 [[nodiscard]] std::string kind_of_error(const WrongOutput& output);

@@ -18,7 +18,7 @@ kernel::Kernel cpp_kernel(const std::string& body, const std::string& header = "
   const std::string text = fmt::format(
       "/* hone\nlanguage = \"c++\"\n{}\n[[launch]]\nkernel = \"f\"\ngrid = [\"B\"]\nargs = [\"x\", \"y\", \"i64:B\", \"i64:D\"{}]\n*/\n"
       "void f(const float* x, float* y, int64_t B, int64_t D{}, int64_t row) {{\n{}\n}}\n",
-      header, header.empty() ? "" : ", \"part\"", header.empty() ? "" : ", float* part", body);
+      header, header.find("part") == std::string::npos ? "" : ", \"part\"", header.find("part") == std::string::npos ? "" : ", float* part", body);
   auto kernel = kernel::parse_kernel(text, "kernel");
   EXPECT_TRUE(kernel) << kernel.error().to_string();
   return *kernel;
@@ -56,6 +56,45 @@ TEST_F(Explain, a_forgotten_tail_is_called_one_with_shape_and_elements) {
   EXPECT_THAT(said.detail, HasSubstr("elements are wrong"));
   EXPECT_THAT(said.detail, HasSubstr("found 3"));
   EXPECT_THAT(said.detail, HasSubstr("y: "));
+}
+
+TEST_F(Explain, a_verdict_has_a_clue_of_what_it_saw) {
+  Verdict verdict;
+  (void)of(cpp_kernel("  for (int64_t j = 0; j + 2 <= D; ++j) y[row * D + j] = hone::exp(x[row * D + j]);\n  if (D % 2 == 1 && D > 2) y[row * D + D - 1] = -1 - D;\n  else y[row * D + D - 1] = hone::exp(x[row * D + D - 1]);"), verdict);
+  ASSERT_TRUE(verdict.clue) << verdict.reason;
+  EXPECT_EQ(verdict.clue->output, "y");
+  EXPECT_EQ(verdict.clue->workload, "");
+  EXPECT_FALSE(verdict.clue->inputs.empty());
+  EXPECT_THAT(verdict.clue->looks, ::testing::AnyOf(HasSubstr("a tail"), HasSubstr("only at one index of axis")));
+  const Explanation plain = told(verdict);
+  EXPECT_THAT(plain.reason, HasSubstr("output y is wrong at a secret shape, on secret inputs (" + verdict.clue->inputs));
+  EXPECT_THAT(plain.detail, HasSubstr(verdict.clue->looks));
+}
+
+TEST_F(Explain, what_does_not_show_again_keeps_its_clue) {
+  const kernel::Kernel right = cpp_kernel("  for (int64_t j = 0; j < D; ++j) y[row * D + j] = hone::exp(x[row * D + j]);");
+  const Verdict verdict{VerdictKind::kWrong, "y is off (shape: B=791979197919)", "", {}, Clue{"y", "large", "", "scattered"}};
+  const auto said = verifier->explain(right, verdict);
+  ASSERT_TRUE(said);
+  EXPECT_FALSE(said->reproduced);
+  EXPECT_THAT(said->reason, HasSubstr("(large)"));
+  EXPECT_THAT(said->detail, HasSubstr("scattered"));
+  EXPECT_THAT(said->detail, HasSubstr("did not show again"));
+  EXPECT_EQ((said->reason + said->detail).find("7919"), std::string::npos);
+}
+
+TEST_F(Explain, an_answer_that_hangs_on_the_order_of_blocks_says_so) {
+  // Where the first row comes last, or beside the last one; never as it is timed.
+  task = *task::task_from_expressions("y = exp(x)", {"x=f32[B, D]"}, {"B=512,D=16"});
+  auto made = Verifier::create(task, *target::cpp_toolchain(), {});
+  ASSERT_TRUE(made);
+  verifier = std::move(*made);
+  Verdict verdict;
+  const Explanation said = of(cpp_kernel("  for (int64_t j = 0; j < D; ++j) y[row * D + j] = hone::exp(x[row * D + j]);\n  if (row == 0) for (int64_t j = 0; j < D; ++j) y[(B - 1) * D + j] = 3;",
+                                         "requires = [\"B >= 256\"]"), verdict);
+  ASSERT_TRUE(verdict.clue) << verdict.reason;
+  EXPECT_THAT(verdict.clue->looks, HasSubstr(kHangsOnOrder));
+  EXPECT_THAT(said.detail, HasSubstr(kHangsOnOrder));
 }
 
 TEST_F(Explain, a_crash_names_the_line) {

@@ -294,6 +294,15 @@ Verdict HiddenTrial::check_again(const kernel::Kernel& kernel, Stage& stage, tar
   return verdict.accepted() && (lined || told) && denormals ? stage.check_vanished(slot) : verdict;
 }
 
+/// Once more with its blocks in the usual order: whether it is that order which the wrong answer hangs on.
+void HiddenTrial::ask_of_order(Verdict& verdict, Stage& stage, target::Session& session, const target::Call& call, int slot, std::chrono::seconds deadline) const {
+  if (!verdict.clue || call.order == target::BlockOrder::kUsual) return;
+  stage.poison({&slot, 1});
+  const target::Call usual = stage.call(slot);
+  if (session.run({&usual, 1}, deadline).how == target::BatchOutcome::How::kDone && stage.check(slot).accepted())
+    verdict.clue->looks += std::string(verdict.clue->looks.empty() ? "" : "; ") + kHangsOnOrder;
+}
+
 kernel::Limits HiddenTrial::limits_at(const kernel::Kernel& kernel, const task::Bindings& bindings) const {
   constexpr uint64_t kMostOfFew = 8;
   const kernel::Limits limits = loader_.limits_for(kernel);
@@ -352,13 +361,17 @@ Result<Verdict> HiddenTrial::check_planned(const kernel::Kernel& kernel, const t
       return verdict;
     }
     std::vector<NearVerdict> near;
-    for (const int slot : slots) {
+    for (size_t i = 0; i < slots.size(); ++i) {
+      const int slot = slots[i];
       Verdict verdict = stage.check(slot);
       if (is_near_bound(verdict)) {
         near.push_back({stage.content_of(slot), verdict});
         continue;
       }
-      if (!verdict.accepted()) return verdict;
+      if (!verdict.accepted()) {
+        ask_of_order(verdict, stage, *loaded.session, calls[i], slot, deadline);
+        return verdict;
+      }
       if (nearer(verdict, closest)) closest = std::move(verdict);
     }
     const bool settled = std::ranges::none_of(near, [&](const NearVerdict& one) { return one.content == stage.content_of(slots.back()); });

@@ -55,6 +55,7 @@ class HiddenTrial {
   /// its elements.
   [[nodiscard]] Verdict check_nearly_again(Stage& stage, target::Session& session, int slot, std::chrono::seconds deadline) const;
   [[nodiscard]] Verdict check_again(const kernel::Kernel& kernel, Stage& stage, target::Session& session, int slot, std::chrono::seconds deadline) const;
+  void ask_of_order(Verdict& verdict, Stage& stage, target::Session& session, const target::Call& call, int slot, std::chrono::seconds deadline) const;
   [[nodiscard]] Result<Stage*> stage_at(const task::Bindings& bindings);
 
   Loader& loader_;

@@ -89,6 +89,7 @@ struct Stage::State {
     /// Per input: what the host's copy of `home` holds of it. Of what a card draws, only what somebody reads here.
     std::vector<std::vector<Segment>> here;
     bool altered = false;                       ///< more than its seed says: draw_near()
+    std::string inputs;                         ///< how they were drawn, in words
   };
 
   /// Where an output of a slot lies: a cell with guards around the tensor.
@@ -191,6 +192,7 @@ struct Stage::State {
   [[nodiscard]] Reference make_answers(Content& content, size_t output, const GateOptions& gate) const;
   const Reference& reference(Content& content, size_t output, bool whole_output);
   Verdict check_output(int slot, size_t index, bool with_gate);
+  [[nodiscard]] Clue clue(size_t index, std::string drawn, std::string looks) const;
   [[nodiscard]] Verdict judged_at(size_t index, const OutputError& error, const OutputError& anchor, Family family, bool few = false);
   /// What the host draws of a content, and then all slots that hold it.
   void draw_content(const Draw& draw, int threads);
@@ -457,6 +459,11 @@ Bounds& Stage::State::known_bounds() {
   return *bounds;
 }
 
+Clue Stage::State::clue(size_t index, std::string drawn, std::string looks) const {
+  const auto at = std::ranges::find_if(task.workloads, [&](const task::Workload& workload) { return workload.bindings == graph.bindings; });
+  return {task.outputs[index].first, std::move(drawn), at == task.workloads.end() ? "" : at->name, std::move(looks)};
+}
+
 std::optional<Verdict> Stage::State::left_over(size_t index, std::optional<PoisonPattern> poison, const std::byte* data) const {
   const task::DType type = output_type(index);
   if (task::is_int(type)) return std::nullopt;  // any integer may be right
@@ -465,10 +472,12 @@ std::optional<Verdict> Stage::State::left_over(size_t index, std::optional<Poiso
   const std::string where = fmt::format("(shape: {})", task::bindings_text(graph.bindings));
   if (type == task::DType::kBool)
     return Verdict{VerdictKind::kWrong,
-                   fmt::format("{}: {} of {} elements are neither 0 nor 1, as a bool is {}", name, count_poison(type, {}, data, count, options.threads), count, where), {}, {}};
+                   fmt::format("{}: {} of {} elements are neither 0 nor 1, as a bool is {}", name, count_poison(type, {}, data, count, options.threads), count, where), {}, {},
+                   clue(index, "", "bools that are neither 0 nor 1")};
   const int64_t unwritten = poison ? count_unwritten(type, *poison, data, count, options.threads) : 0;
   if (unwritten == 0) return std::nullopt;
-  return Verdict{VerdictKind::kWrong, fmt::format("{}: nothing was written to {} of {} elements {}", name, unwritten, count, where), {}, {}};
+  return Verdict{VerdictKind::kWrong, fmt::format("{}: nothing was written to {} of {} elements {}", name, unwritten, count, where), {}, {},
+                 clue(index, "", unwritten == count ? "nothing was written to it" : "nothing was written to some of its elements")};
 }
 
 /// `few`: of a few rows, say, which may be more exposed than others; then what the anchor loses on them counts by itself.
@@ -508,7 +517,10 @@ Verdict Stage::State::check_output(int slot, size_t index, bool with_gate) {
   const auto unwanted = clean ? std::nullopt : looked_for(cell, index);
   const bool suspicious = unwanted && count_poison(type, *unwanted, data, task::element_count(output_shape(index)), options.threads) > 0;
   if (suspicious)
-    if (auto refusal = left_over(index, cell.poison, data)) return std::move(*refusal);
+    if (auto refusal = left_over(index, cell.poison, data)) {
+      refusal->clue->inputs = content.inputs;
+      return std::move(*refusal);
+    }
   if (!with_gate && !suspicious) return {};
   // Poison or a non-finite value somewhere: only the whole oracle can tell whether it belongs there.
   const Reference& known = reference(content, index, suspicious || judged_whole.contains(index));
@@ -578,6 +590,7 @@ void Stage::State::draw_content(const Draw& draw, int threads) {
   content.family = draw.family;
   content.seed = draw.seed;
   content.altered = false;
+  content.inputs = name_of(draw.family);
   content.sampled.assign(task.outputs.size(), std::nullopt);
   content.full.assign(task.outputs.size(), std::nullopt);
   content.here.assign(task.inputs.size(), {});
@@ -630,12 +643,13 @@ uint64_t Stage::telling_seed(Family family) {
 }
 
 /// Draws a content whose inputs `alter` changes in memory, one after another.
-void Stage::draw_altered(int number, Family family, uint64_t seed, const std::function<void(size_t input, std::span<std::byte> data)>& alter) {
+void Stage::draw_altered(int number, Family family, uint64_t seed, std::string_view inputs, const std::function<void(size_t input, std::span<std::byte> data)>& alter) {
   State& s = *state_;
   HONE_CHECK(s.contents.size() == s.content_of.size(), "a content a slot");
   draw(number, family, seed);
   State::Content& content = s.contents[static_cast<size_t>(number)];
   content.altered = true;
+  content.inputs = inputs;
   for (size_t i = 0; i < s.task.inputs.size(); ++i) {
     const task::InputSpec& spec = s.task.inputs[i];
     if (spec.structure != task::Structure::kNone || spec.domain == task::Domain::kSimplex || is_known(spec, s.input_shape(i))) continue;
@@ -665,7 +679,7 @@ void Stage::draw_alike(int number, uint64_t seed) {
   // Sums of whole numbers are exact: those of many equal numbers are not, in any other order than the anchor's.
   // Whoever looks for the largest may guess from the order: mostly sorted lines where elements are compared with each other.
   const bool sorted = rng.below(3) < (std::ranges::any_of(s.graph.graph.nodes, compares_elements) ? 2 : 1);
-  draw_altered(number, sorted ? Family::kNormal : Family::kInteger, seed, [&](size_t i, std::span<std::byte> data) {
+  draw_altered(number, sorted ? Family::kNormal : Family::kInteger, seed, sorted ? "nearly sorted" : "small whole numbers, many of them equal", [&](size_t i, std::span<std::byte> data) {
     const task::InputSpec& spec = s.task.inputs[i];
     const auto& content = s.contents[static_cast<size_t>(number)];
     for (size_t j = 0; j < i; ++j) {
@@ -700,7 +714,7 @@ bool Stage::draw_telling(int number, uint64_t seed, std::span<const double> of_s
     all.push_back(telling_of(s.task.inputs[i], s.bounds_of_inputs[i], std::move(here), elementwise, denormals));
   }
   if (std::ranges::all_of(all, [](const Telling& telling) { return telling.points.empty(); })) return false;
-  draw_altered(number, Family::kNormal, seed, [&](size_t i, std::span<std::byte> data) {
+  draw_altered(number, Family::kNormal, seed, "normal, some beside numbers at which something changes", [&](size_t i, std::span<std::byte> data) {
     put_beside(data, s.task.inputs[i].type.dtype, all[i], rng);
   });
   return true;
@@ -714,7 +728,7 @@ bool Stage::draw_lines(int number, uint64_t seed, bool denormals) {
   // In every second call masks, indices and numbers as a whole: where several inputs have to be of one kind for something to happen, they are.
   const bool whole = rng.below(2) == 0;
   const auto some = static_cast<size_t>(std::ranges::count_if(all, [](const FilledLines& lines) { return lines.kind != FilledLines::Kind::kNone; }));
-  draw_altered(number, Family::kNormal, seed, [&](size_t i, std::span<std::byte> data) {
+  draw_altered(number, Family::kNormal, seed, "normal, with whole lines of one kind (all equal, all zero, all masked)", [&](size_t i, std::span<std::byte> data) {
     if (some > 1 && !whole && rng.below(4) == 0) return;
     fill_lines(data, s.input_shape(i), s.task.inputs[i].type.dtype, all[i], whole, rng);
   });
@@ -729,6 +743,7 @@ void Stage::draw_near(int number, int like, int64_t changes, uint64_t seed) {
   draw(number, family, same);
   State::Content& content = s.contents[static_cast<size_t>(number)];
   content.altered = true;
+  content.inputs = fmt::format("{}, nearly those of the call before", name_of(family));
   base::Rng rng(seed);
   for (size_t i = 0; i < s.task.inputs.size(); ++i) {
     const task::InputSpec& spec = s.task.inputs[i];
@@ -898,11 +913,30 @@ void keep_worse(Verdict& kept, Verdict verdict) {
 
 }  // namespace
 
+/// The whole oracle is asked only where it answered for the whole output before.
+Clue Stage::look_at(int slot, size_t output) {
+  State& s = *state_;
+  State::Content& content = s.content_in(slot);
+  Clue clue = s.clue(output, content.inputs, "");
+  const int64_t count = task::element_count(s.output_shape(output));
+  int64_t answered = 0;
+  for (const Box& box : s.reference(content, output, false).boxes) answered += box.count();
+  if (answered < count || (!edge() && count > kMostHiddenElements)) return clue;
+  std::vector<int> others;
+  for (int other = 0; edge() && count <= kMostHiddenElements && other < calls(); ++other)
+    if (content_of(other) != content_of(slot)) others.push_back(other);
+  clue.looks = looks_like(beside(slot, output, others));
+  return clue;
+}
+
 Verdict Stage::check(int slot) {
   Verdict closest;
   for (size_t i = 0; i < state_->output_bytes.size(); ++i) {
     Verdict verdict = state_->check_output(slot, i, true);
-    if (ends_check(verdict)) return verdict;
+    if (ends_check(verdict)) {
+      if (verdict.kind == VerdictKind::kWrong && !verdict.clue) verdict.clue = look_at(slot, i);
+      return verdict;
+    }
     keep_worse(closest, std::move(verdict));
   }
   return closest;
@@ -946,6 +980,7 @@ Verdict Stage::check_some(std::span<const int> slots) {
     }
     for (const auto& [family, sum] : by_family) {
       Verdict verdict = s.judged_at(i, sum.error, sum.anchor, family, true);
+      if (verdict.kind == VerdictKind::kWrong) verdict.clue = s.clue(i, std::string(name_of(family)), "");
       if (ends_check(verdict)) return verdict;
       keep_worse(closest, std::move(verdict));
     }
@@ -982,7 +1017,8 @@ Verdict Stage::check_against(int slot, const Kept& before) const {
       if (std::memcmp(a, b, size) != 0 && differ++ == 0) first = static_cast<int64_t>(at / size);
     }
     const std::string& name = state_->task.outputs[i].first;
-    if (unwritten > 0) return {VerdictKind::kWrong, fmt::format("{}: nothing was written to {} elements {}", name, unwritten, where), {}, {}};
+    if (unwritten > 0) return {VerdictKind::kWrong, fmt::format("{}: nothing was written to {} elements {}", name, unwritten, where), {}, {},
+                              state_->clue(i, "", "nothing was written to some of its elements")};
     if (differ > 0 && state_->task.deterministic)
       return {VerdictKind::kNotRepeatable,
               fmt::format("{}: two calls on equal inputs differ in {} of {} elements, the first of them element {} {}", name, differ, now[i].size() / size, first, where), {}, {}};
@@ -990,36 +1026,30 @@ Verdict Stage::check_against(int slot, const Kept& before) const {
   return {};
 }
 
-WrongOutput Stage::beside(int slot, size_t output, std::optional<int> before) {
+WrongOutput Stage::beside(int slot, size_t output, std::span<const int> before) {
+  State& s = *state_;
   WrongOutput all;
-  all.shape = state_->output_shape(output);
+  all.shape = s.output_shape(output);
   const auto count = static_cast<size_t>(task::element_count(all.shape));
   all.found.resize(count);
   std::vector<int32_t> halves;
-  const TensorView found = state_->seen(state_->content_in(slot), {state_->output_type(output), all.shape, outputs(slot)[output].data()}, halves);
+  const TensorView found = s.seen(s.content_in(slot), {s.output_type(output), all.shape, outputs(slot)[output].data()}, halves);
   load_doubles(found.dtype, found.data, 0, static_cast<int64_t>(count), all.found.data());
-  std::vector<double> scale(count);
-  const auto spread = [&](int of, std::vector<double>& value, std::vector<double>* scales) {
+  const auto spread = [&](int of, std::vector<double>& value) -> const Reference& {
     value.resize(count);
-    const Reference& known = state_->reference(state_->content_in(of), output, true);
+    const Reference& known = s.reference(s.content_in(of), output, true);
     for (size_t b = 0; b < known.boxes.size(); ++b) {
       size_t from = 0;
       for_each_piece(all.shape, known.boxes[b], [&](int64_t first, int64_t length) {
-        for (int64_t i = 0; i < length; ++i, ++from) {
-          value[static_cast<size_t>(first + i)] = known.answers[b].value[from];
-          if (scales && from < known.answers[b].scale.size()) (*scales)[static_cast<size_t>(first + i)] = known.answers[b].scale[from];
-        }
+        for (int64_t i = 0; i < length; ++i, ++from) value[static_cast<size_t>(first + i)] = round_to(found.dtype, known.answers[b].value[from]);
       });
     }
-    return known.anchor;
+    return known;
   };
-  const OutputError anchor = spread(slot, all.expected, &scale);
-  const double bound = state_->known_bounds().of(static_cast<int>(output), state_->content_in(slot).family, anchor).max;
-  for (size_t i = 0; i < count; ++i) {
-    const double e = all.expected[i], f = all.found[i];
-    all.wrong.push_back(!(f == e || (std::isnan(f) && std::isnan(e)) || std::abs(f - e) <= bound * scale[i]));
-  }
-  if (before) (void)spread(*before, all.before, nullptr);
+  const Reference& known = spread(slot, all.expected);
+  const double bound = s.known_bounds().of(static_cast<int>(output), s.content_in(slot).family, known.anchor).max;
+  all.wrong = wrong_elements(s.judged_by(s.content_in(slot)), static_cast<int>(output), known, found.data, bound);
+  for (const int other : before) (void)spread(other, all.before.emplace_back());
   return all;
 }
 
@@ -1034,13 +1064,13 @@ Verdict Stage::check_vanished(int slot) {
     const bool function = task::is_elementwise(node.prim) && node.operands.size() == 1 && facts[static_cast<size_t>(node.operands[0])].exact;
     if ((!copied && !function) || (node.type.dtype != task::DType::kF32 && node.type.dtype != task::DType::kF64)) continue;
     const double least = copied ? task::smallest_normal(node.type.dtype) * 2 * task::unit_roundoff(node.type.dtype) : kClearly * task::smallest_normal(node.type.dtype);
-    const WrongOutput seen = beside(slot, i, std::nullopt);
+    const WrongOutput seen = beside(slot, i, {});
     for (size_t at = 0; at < seen.found.size(); ++at)
       if (seen.found[at] == 0 && std::abs(seen.expected[at]) >= least && std::isfinite(seen.expected[at]))
         return {VerdictKind::kLessAccurate,
                 fmt::format("{}: element {} is 0 and should be {:.9g}{} (inputs where something changes, shape: {})", s.task.outputs[i].first, at, seen.expected[at],
                             copied ? ", which is copied" : ", a normal number", task::bindings_text(s.graph.bindings)),
-                {}, {}};
+                {}, {}, s.clue(i, "where something changes", copied ? "0 for a small number that is copied" : "0 for a small normal number")};
   }
   return {};
 }

@@ -125,9 +125,9 @@ class Stage {
   [[nodiscard]] Verdict check_some(std::span<const int> slots);
   /// What the outputs of one slot hold now, in the task's order.
   [[nodiscard]] std::vector<std::span<const std::byte>> outputs(int slot) const;
-  /// One output of a slot beside what it should be, element by element, and what slot `before` should have answered. For explanations:
+  /// One output of a slot beside what it should be, element by element, and what the slots `before` should have answered. For explanations:
   /// the whole oracle is asked.
-  [[nodiscard]] WrongOutput beside(int slot, size_t output, std::optional<int> before);
+  [[nodiscard]] WrongOutput beside(int slot, size_t output, std::span<const int> before);
   /// What a call has left in the outputs of a slot, to compare the next one on the same inputs with.
   struct Kept {
     std::vector<std::vector<std::byte>> outputs;
@@ -141,7 +141,9 @@ class Stage {
 
  private:
   struct State;
-  void draw_altered(int content, Family family, uint64_t seed, const std::function<void(size_t input, std::span<std::byte> data)>& alter);
+  [[nodiscard]] Clue look_at(int slot, size_t output);
+  /// `inputs`: how, in words.
+  void draw_altered(int content, Family family, uint64_t seed, std::string_view inputs, const std::function<void(size_t input, std::span<std::byte> data)>& alter);
   explicit Stage(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };

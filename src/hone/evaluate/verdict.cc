@@ -57,11 +57,21 @@ void Accuracy::fields(F& f) {
 }
 
 template <class F>
+void Clue::fields(F& f) {
+  f("output", output);
+  f("inputs", inputs);
+  f("workload", workload);
+  f("looks", looks);
+}
+
+template <class F>
 void Verdict::fields(F& f) {
   f("verdict", kind);
   f("reason", reason);
   f("detail", detail);
   f.or_null("accuracy", accuracy);
+  // Most have none, and older records have not this.
+  f("clue", clue, "of a wrong answer: what may be told of it while a run lives");
 }
 
 template <class F>

@@ -40,11 +40,25 @@ struct Accuracy {
   void fields(F& f);
 };
 
+/// What of a wrong answer anybody may be told: no extents, places, values or seeds.
+struct Clue {
+  std::string output;   ///< the one that is wrong
+  std::string inputs;   ///< how they were drawn: a family's name, or more words
+  std::string workload; ///< at whose shape it was, which is nobody's secret; empty: at a hidden one
+  std::string looks;    ///< the kind of error (error_kind.h); empty: not looked at
+  template <class F>
+  void fields(F& f);
+};
+
+/// Of a call that was right when its blocks ran as they are timed.
+inline constexpr const char* kHangsOnOrder = "the same call was right with its blocks in the usual order";
+
 struct Verdict {
   VerdictKind kind = VerdictKind::kAccepted;
   std::string reason;                 ///< one line; empty when accepted
   std::string detail;                 ///< compiler log and the like, bounded
   std::optional<Accuracy> accuracy;
+  std::optional<Clue> clue = std::nullopt;  ///< of answers that are wrong; none in old records
   [[nodiscard]] bool accepted() const { return kind == VerdictKind::kAccepted; }
   template <class F>
   void fields(F& f);

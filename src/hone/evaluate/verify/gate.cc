@@ -291,6 +291,30 @@ OutputError compare_output(const task::ConcreteGraph& graph, int output, const R
       threads);
 }
 
+std::vector<bool> wrong_elements(const task::ConcreteGraph& graph, int output, const Reference& reference, const void* output_data, double bound) {
+  const Judging judging = judging_of(graph, output);
+  const DType type = output_type(graph, output);
+  const Shape& shape = graph.shapes[static_cast<size_t>(graph.graph.outputs[static_cast<size_t>(output)])];
+  std::vector<bool> wrong(static_cast<size_t>(task::element_count(shape)));
+  for (size_t b = 0; b < reference.boxes.size(); ++b) {
+    const Answer& answer = reference.answers[b];
+    std::optional<IndexJudge> by_value;
+    if (!reference.keys.empty()) by_value.emplace(graph, output, reference.boxes[b], answer, reference.keys[b]);
+    for_each_run(shape, reference.boxes[b], [&](int64_t flat, int64_t position, int64_t length) {
+      std::vector<double> found(static_cast<size_t>(length));
+      load_doubles(type, output_data, flat, length, found.data());
+      for (int64_t i = 0; i < length; ++i) {
+        OutputError one;
+        const auto k = static_cast<size_t>(position + i);
+        if (by_value) by_value->judge(position + i, found[static_cast<size_t>(i)], flat + i, one);
+        else judge_element(judging, answer.value[k], answer.scale[k], found[static_cast<size_t>(i)], flat + i, one);
+        wrong[static_cast<size_t>(flat + i)] = one.non_finite > 0 || one.mismatches > 0 || !(one.max <= bound);
+      }
+    });
+  }
+  return wrong;
+}
+
 std::optional<std::string> judge(const OutputError& error, const Bound& bound,
                                  const std::string& output_name) {
   const auto at_worst = [&] {

@@ -67,6 +67,10 @@ struct Reference {
                                          const Reference& reference, const void* output_data,
                                          int threads);
 
+/// Which elements by themselves are off by more than `bound` allows, or of another kind: what compare_output() sums up. In the tensor's
+/// order; what no box covers is not.
+[[nodiscard]] std::vector<bool> wrong_elements(const task::ConcreteGraph& graph, int output, const Reference& reference, const void* output_data, double bound);
+
 /// What an output is filled with before a launch: one word, again and again.
 struct PoisonPattern {
   uint64_t bits = 0;      ///< one element of poison, in its low bytes

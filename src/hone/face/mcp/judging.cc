@@ -128,6 +128,7 @@ Result<json> Workshop::look_at(const json& arguments, std::optional<engine::Look
   const evaluate::Verdict& verdict = screening.verdict;
   if (!verdict.accepted()) {
     HONE_TRY(const evaluate::Explanation said, evaluator->explain(kernel, verdict));
+    if (const auto& clue = verdict.clue) out["clue"] = {{"output", clue->output}, {"inputs", clue->inputs}, {"workload", clue->workload}, {"looks", clue->looks}};
     return refused(evaluate::name_of(verdict.kind), said.reason, said.detail);
   }
   (void)refused(evaluate::name_of(verdict.kind), "", "");
