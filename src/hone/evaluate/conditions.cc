@@ -85,6 +85,8 @@ Result<Conditions> time_conditions(Playing& play, const kernel::Kernel& kernel, 
     for (int round = 0; lone.session && round <= kRoundsSingle && all.verdict.accepted(); ++round)
       if (const double ns = cold_sample(play, lone, rng, spent, all.verdict); ns > 0) alone.push_back(ns);
   }
+  all.cold_least_ns = cold.empty() ? 0 : *std::min_element(cold.begin(), cold.end());
+  all.rounds = static_cast<int>(cold.size());
   all.cold_ns = median_or_none(cold);
   all.hot_ns = median_or_none(hot);
   all.memory_ns = thorough ? median_or_none(memory) : play.memory_ns;

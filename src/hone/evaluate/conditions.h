@@ -16,6 +16,8 @@ struct Conditions {
   task::Bindings bindings;
   int threads = 1;
   double cold_ns = 0;                                ///< inputs and outputs in no cache, as candidates are timed
+  double cold_least_ns = 0;                          ///< the least of those
+  int rounds = 0;                                    ///< of which cold_ns is the median
   double hot_ns = 0;                                 ///< the same buffers over and over
   double one_thread_ns = 0;                          ///< cold, on one thread
   double memory_ns = 0;                              ///< the fastest stream twin in the same rounds: the memory side of the speed of light

@@ -291,7 +291,7 @@ Result<Verdict> TimedEvaluator::check_orders(const Kernel& kernel, Playing& play
 }
 
 Status TimedEvaluator::time_against_yardstick(Player& player, int pairs, Course& course, Screening& screening) {
-  std::vector<double> ratios, times;
+  std::vector<double> ratios, times, others;
   const int judged = (calls_to_judge(kGarbageShare, kFoundInScreening) + pairs - 1) / pairs;
   const auto renew = [&](std::span<const int> slots) {
     course.play.drawing_ns = 0;
@@ -332,6 +332,7 @@ Status TimedEvaluator::time_against_yardstick(Player& player, int pairs, Course&
       (candidate ? mine : other) = timed.ns;
     }
     times.push_back(mine);
+    others.push_back(other);
     ratios.push_back(other > 0 ? other / mine : 1);
     if (repetition == 0 && ratios.back() < kFarBehind && pairs <= options_.repetitions) break;
   }
@@ -339,6 +340,8 @@ Status TimedEvaluator::time_against_yardstick(Player& player, int pairs, Course&
   screening.ratio.push_back(median(ratios));
   screening.ratio_low.push_back(*std::min_element(ratios.begin(), ratios.end()));
   screening.ratio_high.push_back(*std::max_element(ratios.begin(), ratios.end()));
+  screening.least_ns.push_back(*std::min_element(times.begin(), times.end()));
+  screening.yardstick_least_ns.push_back(*std::min_element(others.begin(), others.end()));
   screening.median_ns.push_back(median(times));
   return {};
 }

@@ -96,6 +96,12 @@ void Screening::fields(F& f) {
   f("score", score);
   f("repetitions", repetitions);
   f("spent", spent);
+  // Older records have not these.
+  const auto some = [](std::vector<double>& of) { return of.empty() ? std::nullopt : std::optional(std::move(of)); };
+  std::optional<std::vector<double>> least = some(least_ns), yardstick_least = some(yardstick_least_ns);
+  f("least_ns", least, "least of the repetitions' times, a workload each");
+  f("yardstick_least_ns", yardstick_least, "the same of what it was timed against; 0: nothing");
+  least_ns = least.value_or(std::vector<double>()), yardstick_least_ns = yardstick_least.value_or(std::vector<double>());
 }
 
 template <class F>

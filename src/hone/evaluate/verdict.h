@@ -92,6 +92,9 @@ struct Screening {
   std::vector<double> ratio;
   /// Least and greatest of the repetitions' ratios, per workload; empty in old records.
   std::vector<double> ratio_low, ratio_high;
+  /// Least of the repetitions' times, the candidate's and the yardstick's (0: none), per workload: what others who use the machine
+  /// disturb least. Empty in old records.
+  std::vector<double> least_ns, yardstick_least_ns;
   std::vector<double> median_ns;      ///< raw, for people; never compared across sessions
   /// Where it came nearest to its bound at the workloads' own shapes (`verdict` has hidden shapes first); absent in old records.
   std::optional<Accuracy> at_size;

@@ -316,6 +316,15 @@ TEST(Times, SharesOfTheTimeAndWhatIsAbsent) {
   EXPECT_DOUBLE_EQ(*metrics.get("write_share"), 0.25);
   EXPECT_DOUBLE_EQ(*metrics.get("stream_store_gain"), 1.5);
   EXPECT_EQ(metrics.find("light")->origin, Origin::kMeasured);
+  EXPECT_FALSE(metrics.get("least_time_ns"));
+  times.cold_least_ns = 100, times.rounds = 6;
+  Metrics least;
+  add_times(times, &peaks, least);
+  EXPECT_DOUBLE_EQ(*least.get("time_ns"), 200);
+  EXPECT_EQ(least.find("time_ns")->about, "a call, caches cold, median of 6");
+  EXPECT_DOUBLE_EQ(*least.get("least_time_ns"), 100);
+  EXPECT_DOUBLE_EQ(*least.get("least_time_light"), 0.5);
+  EXPECT_DOUBLE_EQ(*least.get("least_time_bytes_per_ns"), 4);
   EXPECT_EQ(metrics.find("compute_light")->origin, Origin::kAbsent);
   // In the caches it cannot take longer: what is above 1 is noise.
   times.hot_ns = 272;

@@ -35,9 +35,22 @@ json error_of(const evaluate::Accuracy& a, bool secret) {
   return out;
 }
 
+/// How far times are to be believed, by how far apart the repetitions' ratios lie.
+json noise_of(int pairs, double spread) {
+  json noise = {{"pairs", pairs}};
+  if (pairs < 2) {
+    noise["says"] = "one pair: nothing is known of noise";
+    return noise;
+  }
+  noise["largest_over_least_ratio"] = spread;
+  noise["says"] = spread > kNoisy ? "noisy: others used the machine, or calls are too short; least times are disturbed least, compare_kernels decides between two kernels"
+                                  : "steady; compare_kernels decides between two kernels that are close";
+  return noise;
+}
+
 /// Times beside plain loops and the bound, a workload each, and how far they are to be believed.
-json speed_of(const Screening& screening, const task::Task& task, const std::vector<double>& bounds) {
-  std::vector<double> fractions, weights;
+json speed_of(const Screening& screening, const task::Task& task, const std::vector<double>& bounds, const std::vector<evaluate::LightBound>& light) {
+  std::vector<double> fractions, weights, least_fractions, least_ratios;
   json workloads = json::array();
   double spread = 1;
   for (size_t w = 0; w < screening.median_ns.size() && w < bounds.size(); ++w) {
@@ -49,17 +62,29 @@ json speed_of(const Screening& screening, const task::Task& task, const std::vec
       row["speedup_over_plain_loops"]["low"] = screening.ratio_low[w], row["speedup_over_plain_loops"]["high"] = screening.ratio_high[w];
       spread = std::max(spread, screening.ratio_high[w] / std::max(screening.ratio_low[w], 1e-12));
     }
+    if (w < screening.least_ns.size() && screening.least_ns[w] > 0) {
+      const double least = screening.least_ns[w], other = screening.yardstick_least_ns.at(w);
+      least_fractions.push_back(bounds[w] / least);
+      json& at = row["at_the_least_time"] = {{"ns", least}, {"fraction_of_speed_of_light", least_fractions.back()}};
+      if (w < light.size()) at["bytes_per_ns"] = light[w].bytes / least;
+      if (other > 0) at["speedup_over_plain_loops"] = other / least, least_ratios.push_back(other / least);
+    }
     workloads.push_back(std::move(row));
   }
-  json noise = {{"pairs", screening.repetitions}, {"largest_over_least_ratio", spread}};
-  noise["says"] = spread > kNoisy ? "noisy: others used the machine, or calls are too short; compare_kernels decides between two kernels"
-                                  : "steady; compare_kernels decides between two kernels that are close";
   // Over all workloads; nobody is told a ratio without how far the repetitions lay apart.
   json speedup = {{"median", screening.score}};
   if (!weights.empty() && screening.ratio_low.size() == weights.size())
     speedup["low"] = evaluate::weighted_geometric_mean(screening.ratio_low, weights), speedup["high"] = evaluate::weighted_geometric_mean(screening.ratio_high, weights);
-  return {{"speedup_over_plain_loops", std::move(speedup)}, {"fraction_of_speed_of_light", evaluate::weighted_geometric_mean(fractions, weights)},
-          {"workloads", std::move(workloads)}, {"noise", std::move(noise)}};
+  json out = {{"speedup_over_plain_loops", std::move(speedup)}, {"fraction_of_speed_of_light", evaluate::weighted_geometric_mean(fractions, weights)},
+              {"workloads", std::move(workloads)}, {"noise", noise_of(screening.repetitions, spread)}};
+  if (!weights.empty() && least_fractions.size() == weights.size()) {
+    out["at_the_least_times"] = {{"fraction_of_speed_of_light", evaluate::weighted_geometric_mean(least_fractions, weights)}};
+    if (least_ratios.size() == weights.size()) out["at_the_least_times"]["speedup_over_plain_loops"] = evaluate::weighted_geometric_mean(least_ratios, weights);
+  }
+  // The bound is a time too, taken when the task was first looked at.
+  if (std::ranges::any_of(fractions, [](double f) { return f > 1; }) || std::ranges::any_of(least_fractions, [](double f) { return f > 1; }))
+    out["noise"]["bound"] = "a fraction above 1: the bound was measured in a slower moment, or calls find their data in caches";
+  return out;
 }
 
 }  // namespace
@@ -138,8 +163,11 @@ Result<json> Workshop::look_at(const json& arguments, std::optional<engine::Look
     out["times"] = "absent: this target knows no time";
     return out;
   }
-  out.update(speed_of(screening, seat->task, evaluator->bounds_ns()));
-  if (!look) return out;
+  // Whoever looks closely is told the times of that look: two sets of times would contradict each other.
+  if (!look) {
+    out.update(speed_of(screening, seat->task, evaluator->bounds_ns(), evaluator->light_bounds()));
+    return out;
+  }
   const engine::Examine examine = [&](evaluate::Evaluator& by, const kernel::Kernel& of, bool thorough) {
     return bench.examine(by, of, seat->task, bench.library(seat->task), thorough);
   };
