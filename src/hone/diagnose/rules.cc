@@ -288,13 +288,14 @@ class Reckoning : Reckoner {
       act(Action::Kind::kRewrite, "inline what its loops call", 0, 0, kInstructions, saved, kReachRewrite, why);
   }
 
-  /// What needs no evidence but distance: every other kernel of the library, and what is left of tunables.
+  /// What needs no evidence but distance: every other kernel of the library that takes no more launches, and what is left of tunables.
   void others() {
     const double room = parts_.room();
     const std::string why = fmt::format("{:.2f} of the time is beyond the least, and no metric says that this kernel can save it", room);
     const bool untuned = subject_.header.pattern.empty() || subject_.header.pattern == "plain" || subject_.header.pattern == "naive";
     for (const std::string& pattern : subject_.patterns)
-      act(Action::Kind::kPattern, pattern, 0, 0, kUnknown, room, untuned ? kReachPattern : 0.2 * kReachPattern, why);
+      if (std::ranges::count(subject_.longer, pattern) == 0)
+        act(Action::Kind::kPattern, pattern, 0, 0, kUnknown, room, untuned ? kReachPattern : 0.2 * kReachPattern, why);
     for (const Role role : {Role::kGrain, Role::kParts, Role::kOther, Role::kAhead, Role::kUnroll, Role::kStream})
       for (const int direction : {-1, +1}) tune(role, direction, kUnknown, room, 0.04, why);
   }

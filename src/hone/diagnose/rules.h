@@ -59,6 +59,8 @@ struct Subject {
   std::vector<std::string> compilers = {};  ///< others than the one it was built with
   /// The workload's part in the score: a gain there counts to this power.
   double share = 1;
+  /// Those of `patterns` that take more launches than it does: no promise without evidence for it.
+  std::vector<std::string> longer = {};
 };
 
 [[nodiscard]] Diagnosis diagnose(const Metrics& metrics, const Subject& subject);

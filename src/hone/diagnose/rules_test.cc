@@ -166,6 +166,20 @@ TEST(Rules, TheOtherKernelsOfTheLibraryForPlainLoops) {
   EXPECT_TRUE(d.redesign);
 }
 
+TEST(Rules, DistanceAloneSpeaksForNoKernelOfMoreLaunches) {
+  // Somebody's own kernel, far from light, and no metric says why.
+  const Metrics m = timed(0.3, 0.3);
+  const kernel::Header own = header_with({}, "");
+  const auto proposed = [&](const std::vector<std::string>& longer) {
+    std::vector<std::string> names;
+    for (const Action& action : diagnose(m, {own, {}, {}, {"rows: one pass", "parts: naive, map"}, {}, 1, longer}).actions)
+      if (action.kind == Action::Kind::kPattern) names.push_back(action.name);
+    return names;
+  };
+  EXPECT_EQ(proposed({}), (std::vector<std::string>{"rows: one pass", "parts: naive, map"}));
+  EXPECT_EQ(proposed({"parts: naive, map"}), std::vector<std::string>{"rows: one pass"});
+}
+
 TEST(Rules, AtTheSpeedOfLightNothingIsProposed) {
   const Diagnosis d = diagnose(timed(0.97, 0.9), {kRows, kConfig, {}});
   EXPECT_EQ(d.bottleneck, kLight);

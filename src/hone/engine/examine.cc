@@ -39,7 +39,10 @@ Result<Examined> examine(evaluate::Evaluator& evaluator, const Kernel& kernel, c
   out.workload = chosen->workload;
   diagnose::Subject subject{kernel.header, kernel.config, limits};
   for (const search::Seed& seed : alternatives.seeds)
-    if (seed.kernel.source != kernel.source) subject.patterns.push_back(name_of(seed));
+    if (seed.kernel.source != kernel.source) {
+      subject.patterns.push_back(name_of(seed));
+      if (seed.kernel.header.launches.size() > kernel.header.launches.size()) subject.longer.push_back(name_of(seed));
+    }
   // The default compiler serves a kernel that asks for none.
   if (kernel.header.language == kernel::Language::kCpp && kernel.header.compiler.empty()) subject.compilers = alternatives.compilers;
   double weights = 0;

@@ -21,6 +21,8 @@ using nlohmann::json;
 constexpr size_t kSeats = 3;
 constexpr std::chrono::seconds kLongestWait{120};
 constexpr size_t kDetail = size_t{4} << 10;
+/// Kernels of the library that a diagnosis is compared with: a second or a few each.
+constexpr int kMostTried = 2;
 /// Repetitions further apart than this say that somebody else used the machine.
 constexpr double kNoisy = 1.25;
 
@@ -124,11 +126,51 @@ Result<evaluate::Evaluator*> Workshop::ready(Seat& seat) {
     const auto plain = seat.bench->plain(seat.task);
     if (plain) {
       HONE_TRY(const Screening first, seat.evaluator->screen(plain->kernel));
-      if (first.verdict.accepted()) HONE_TRY_VOID(seat.evaluator->set_yardstick(plain->kernel));
+      if (first.verdict.accepted()) {
+        HONE_TRY_VOID(seat.evaluator->set_yardstick(plain->kernel));
+        seat.plain = plain->kernel;
+      }
     }
     seat.has_plain = true;
   }
   return seat.evaluator.get();
+}
+
+/// Another kernel of the library is advice only where it was faster than this one, in all pairs, just now.
+Status Workshop::measure_actions(const Seat& seat, evaluate::Evaluator& evaluator, const kernel::Kernel& kernel, json& actions) const {
+  const std::vector<search::Seed> seeds = seat.bench->library(seat.task).seeds;
+  int tried = 0;
+  const auto is_faster = [&](json& action) -> Result<bool> {
+    const auto seed = std::ranges::find_if(seeds, [&](const search::Seed& s) { return engine::name_of(s) == action.at("name"); });
+    if (!seat.plain || seed == seeds.end() || tried == kMostTried) return false;
+    if (tried++ == 0) HONE_TRY_VOID(evaluator.set_yardstick(kernel));
+    HONE_TRY(const Screening other, evaluator.screen(seed->kernel));
+    if (!other.verdict.accepted() || other.repetitions < 2) return false;
+    std::vector<double> weights;
+    for (size_t w = 0; w < other.ratio.size(); ++w) weights.push_back(seat.task.workloads.at(w).weight);
+    const double low = evaluate::weighted_geometric_mean(other.ratio_low, weights);
+    action["gain"] = other.score;
+    action["why"] = fmt::format("measured: {:.2f} times as fast as this kernel, {:.2f} at least in {} pairs", other.score, low, other.repetitions);
+    return low > 1;
+  };
+  const auto keep = [&]() -> Result<json> {
+    json kept = json::array();
+    for (json& action : actions) {
+      if (action.at("kind") == diagnose::name_of(diagnose::Action::Kind::kPattern)) {
+        HONE_TRY(const bool faster, is_faster(action));
+        if (!faster) continue;
+      }
+      kept.push_back(std::move(action));
+    }
+    return kept;
+  };
+  auto kept = keep();
+  if (tried > 0) HONE_TRY_VOID(evaluator.set_yardstick(*seat.plain));
+  if (!kept) return tl::unexpected(kept.error());
+  const auto gain = [](const json& action) { return action.at("gain").get<double>(); };
+  std::stable_sort(kept->begin(), kept->end(), [&](const json& a, const json& b) { return gain(a) > gain(b); });
+  actions = std::move(*kept);
+  return {};
 }
 
 Result<json> Workshop::look_at(const json& arguments, std::optional<engine::Look> look) {
@@ -172,6 +214,7 @@ Result<json> Workshop::look_at(const json& arguments, std::optional<engine::Look
     return bench.examine(by, of, seat->task, bench.library(seat->task), thorough);
   };
   HONE_TRY_VOID(engine::add_look(*look, *evaluator, kernel, examine, true, out));
+  if (*look == engine::Look::kDiagnosis) HONE_TRY_VOID(measure_actions(*seat, *evaluator, kernel, out["diagnosis"]["actions"]));
   return out;
 }
 

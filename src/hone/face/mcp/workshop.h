@@ -47,7 +47,8 @@ class Workshop {
     std::shared_ptr<engine::Workbench> bench;
     std::mutex mutex;                                ///< who works here
     std::unique_ptr<evaluate::Evaluator> evaluator;  ///< made when first needed
-    bool has_plain = false;
+    bool has_plain = false;                          ///< was looked for
+    std::optional<kernel::Kernel> plain;             ///< the yardstick
   };
   struct Live {
     std::thread thread;
@@ -63,6 +64,8 @@ class Workshop {
   [[nodiscard]] Status launch(const std::string& id, std::function<Status(const std::function<bool()>& stopped)> work);
   // Kernels (judging.cc): a verdict and the speed; `look`: what is said beside.
   [[nodiscard]] Result<nlohmann::json> look_at(const nlohmann::json& arguments, std::optional<engine::Look> look);
+  /// Leaves of the actions that name other kernels those that were faster than `kernel` when tried.
+  [[nodiscard]] Status measure_actions(const Seat& seat, evaluate::Evaluator& evaluator, const kernel::Kernel& kernel, nlohmann::json& actions) const;
   [[nodiscard]] Result<nlohmann::json> compare(const nlohmann::json& arguments);
   [[nodiscard]] Result<std::shared_ptr<Seat>> seat_for(const nlohmann::json& arguments);
   /// The seat's evaluator, with a yardstick where there is a clock. The caller holds the seat's mutex and the machine.
