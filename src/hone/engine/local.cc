@@ -86,6 +86,7 @@ Result<Services> local_services(const task::Task& task, archive::Store& store, c
   services.languages = bench->languages();
   // Every card has a kernel, and the next is built.
   services.batch = std::max(bench->batch(), 2 * static_cast<int>(targets_of(options.target).size()));
+  services.timed = bench->target().has_clock();
   services.builds_aside = bench->builds_aside();
   const auto evaluator_on = [&task, options, hurried = std::move(hurried)](const std::shared_ptr<Workbench>& place) {
     return [&task, place, options, hurried] { return place->evaluator(task, evaluator_options(options, hurried)); };

@@ -114,7 +114,7 @@ class Run {
       : id_(std::move(id)), task_(task), options_(std::move(options)), services_(services),
         log_(*services.store, id_, std::move(recorded), *services.clock),
         strategy_(services.strategy ? services.strategy()
-                                    : search::make_strategy(options_.strategy, services.seeds, services.limits, options_.seed)),
+                                    : search::make_strategy(options_.strategy, services.seeds, services.limits, options_.seed, {.timed = services.timed})),
         memory_(task, {services.target, services.device, services.toolchain}, services.seeds, services.limits),
         cards_(cards_of(services)),
         advisor_([this](const Kernel& kernel, bool thorough) -> Result<Examined> {

@@ -82,6 +82,7 @@ struct Services {
   kernel::Limits limits;
   std::vector<kernel::Language> languages = {kernel::Language::kCpp};  ///< that kernels may be written in, the target's first
   int batch = 2;                            ///< of a new run that asks for none
+  bool timed = true;                        ///< the target has a clock: scores tell kernels apart
   bool builds_aside = false;                ///< building disturbs no measurement: there is a card that is measured
   /// Builds a kernel before there is an evaluator, which will find the build in the cache. From several threads. Null: not.
   std::function<void(const kernel::Kernel&)> prebuild;

@@ -95,8 +95,12 @@ class PoolSearch final : public Strategy {
     while (static_cast<int>(batch.size()) < most) {
       if (!at_once_.empty()) open(batch, at_once_);
       else if (!given_.empty() && !recalled_.empty()) recall(batch);
-      else if (!unopened_.empty() && (given_.empty() || !options_.bandit)) open(batch, unopened_);
+      else if (!unopened_.empty() && (given_.empty() || !options_.bandit || !options_.timed)) open(batch, unopened_);
       else break;
+    }
+    if (!options_.timed) {
+      while (static_cast<int>(batch.size()) < most && !late_.empty()) open(batch, late_);
+      return batch;
     }
     if (options_.bandit && !given_.empty()) return by_gain(std::move(batch), most);
     if (!batch.empty() || !unopened_.empty()) return batch;
@@ -144,13 +148,14 @@ class PoolSearch final : public Strategy {
   }
 
   int owed() override {
+    if (!options_.timed) return 0;
     int all = 0;
     for (const auto& [source, left] : owed_) all += left > 0 && best_of(source) != nullptr && suggestion(source) != nullptr ? left : 0;
     return all;
   }
 
   std::string wants_diagnosis() const override {
-    if (!unopened_.empty() || !recalled_.empty()) return {};
+    if (!options_.timed || !unopened_.empty() || !recalled_.empty()) return {};
     const auto from = parents();
     if (from.empty()) return {};
     std::string hash = kernel_of(*from.front()).hash();
@@ -425,7 +430,8 @@ std::optional<StrategyKind> strategy_from(std::string_view name) {
 
 std::unique_ptr<Strategy> make_strategy(StrategyKind kind, std::vector<Seed> seeds, const kernel::Limits& limits,
                                         uint64_t seed, const StrategyOptions& options) {
-  if (kind == StrategyKind::kEvolution) return make_evolution(std::move(seeds), limits, seed);
+  // Nothing is bred where nobody is fitter.
+  if (kind == StrategyKind::kEvolution && options.timed) return make_evolution(std::move(seeds), limits, seed);
   return std::make_unique<PoolSearch>(kind, std::move(seeds), limits, seed, options);
 }
 

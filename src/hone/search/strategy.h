@@ -125,6 +125,9 @@ struct StrategyOptions {
   /// Beam and greedy: whether to open another of the built-in patterns' sources, to open a model's, or to ask the tuners is
   /// chosen by what each gains a second. Else every source is opened as it comes, before any is refined.
   bool bandit = false;
+  /// Whether scores tell kernels apart. Where there is no clock they do not: every source is looked at once, and no setting of its
+  /// tunables could be any better.
+  bool timed = true;
 };
 
 /// `seeds` in order of promise. `limits` for the tunables' constraints.

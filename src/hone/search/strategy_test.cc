@@ -45,6 +45,8 @@ Outcome best_at_8_3(const Proposal& p) {
   return {true, std::exp(0.1 * static_cast<double>(p.kernel.config.at("A")) + 0.2 * static_cast<double>(p.kernel.config.at("B")))};
 }
 
+Outcome as_good_as_any(const Proposal&) { return {true, 1}; }
+
 /// All it proposes, answered by `judge`, until it has nothing left or `most` are reached.
 std::vector<Proposal> play(Strategy& strategy, const Judge& judge, size_t most = 1000, int batch = 2) {
   std::vector<Proposal> all;
@@ -64,6 +66,25 @@ std::vector<std::string> hashes(const std::vector<Proposal>& all) {
   std::vector<std::string> names;
   for (const Proposal& proposal : all) names.push_back(proposal.kernel.hash());
   return names;
+}
+
+TEST(Strategy, where_nothing_is_timed_every_source_is_looked_at_once) {
+  for (const StrategyKind kind : {StrategyKind::kBeam, StrategyKind::kGreedy, StrategyKind::kTune, StrategyKind::kEvolution}) {
+    const auto strategy = make_strategy(kind, seeds(4), {{"LIMIT", 100}}, 1, {.timed = false});
+    // One that earlier runs left behind is looked at too, though last.
+    Memory memory;
+    memory.known.push_back({seed_number(2).kernel.source, {}, 0.1, {}});
+    strategy->remember(memory);
+    std::set<std::string> sources;
+    const auto all = play(*strategy, as_good_as_any);
+    for (const Proposal& proposal : all) EXPECT_TRUE(sources.insert(proposal.kernel.source).second) << name_of(kind) << ": a setting of what was accepted";
+    EXPECT_EQ(all.size(), kind == StrategyKind::kTune ? 1U : 4U) << name_of(kind);
+    EXPECT_EQ(strategy->owed(), 0);
+    EXPECT_EQ(strategy->wants_diagnosis(), "");
+    // What a model writes meanwhile is looked at as well.
+    EXPECT_TRUE(strategy->add(seed_number(9)));
+    EXPECT_EQ(play(*strategy, as_good_as_any).size(), 1U) << name_of(kind);
+  }
 }
 
 TEST(StrategyTest, is_a_function_of_its_seed_and_of_what_it_is_told) {
