@@ -23,6 +23,7 @@
 #include "hone/evaluate/repeat.h"
 #include "hone/evaluate/sanitize.h"
 #include "hone/evaluate/settle.h"
+#include "hone/kernel/check_names.h"
 #include "hone/evaluate/verify/near_bound.h"
 #include "hone/target/calibrate/speed_of_light.h"
 #include "hone/target/cpu.h"
@@ -136,6 +137,10 @@ void TimedEvaluator::set_compute_side(const target::CpuPeaks& peaks) {
 /// Both say whether screening goes on.
 Result<bool> TimedEvaluator::check_build(const Kernel& kernel, Screening& screening) {
   const Stopwatch watch(screening.spent.build);
+  if (const Status named = kernel::check_names(kernel, task_, loader_.limits_for(kernel)); !named) {
+    screening.verdict = {VerdictKind::kLaunchFails, named.error().message, named.error().hint, {}};
+    return false;
+  }
   const auto outcome = build(kernel);
   if (!outcome) {
     if (outcome.error().code != ErrorCode::kInput) return tl::unexpected(outcome.error());

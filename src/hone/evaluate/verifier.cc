@@ -9,6 +9,7 @@
 #include "hone/evaluate/measure/workload.h"
 #include "hone/evaluate/repeat.h"
 #include "hone/evaluate/settle.h"
+#include "hone/kernel/check_names.h"
 #include "hone/evaluate/verify/near_bound.h"
 #include "hone/target/cpu.h"
 
@@ -91,6 +92,8 @@ Result<Explanation> Verifier::explain(const kernel::Kernel& kernel, const Verdic
 }
 
 Result<Verdict> Verifier::verify(const kernel::Kernel& kernel) {
+  if (const Status named = kernel::check_names(kernel, loader_.task(), loader_.limits_for(kernel)); !named)
+    return Verdict{VerdictKind::kLaunchFails, named.error().message, named.error().hint, {}};
   const auto outcome = build(kernel);
   if (!outcome) {
     if (outcome.error().code != ErrorCode::kInput) return tl::unexpected(outcome.error());

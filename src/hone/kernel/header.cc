@@ -199,8 +199,14 @@ Result<Launch> parse_launch(const Reader& read, const toml::table& table, Langua
   }
   Launch launch;
   HONE_TRY(launch.function, read.text(table, "kernel", true));
-  if (!is_function_name(launch.function))
-    return read.error(table, fmt::format("\"{}\" is no function name", launch.function));
+  if (!is_function_name(launch.function)) {
+    // An instance of a template, mostly.
+    const std::string hint = launch.function.find('<') == std::string::npos ? "the name of a function in the file, without its arguments"
+                             : threads == Threads::kBlock
+                                 ? fmt::format("a plain function is launched: make the template a __device__ function, write a __global__ one that calls {}(…), and name that", launch.function)
+                                 : fmt::format("a plain function is launched: write one with the same arguments that calls {}(…), and name that", launch.function);
+    return read.error(table, fmt::format("\"{}\" is no function name", launch.function), hint);
+  }
   HONE_TRY(launch.grid, read.expressions(table, "grid"));
   if (threads == Threads::kCompiled) launch.grid = {IntExpr(1)};
   if (launch.grid.empty() || launch.grid.size() > 3)

@@ -176,7 +176,10 @@ Status Workshop::measure_actions(const Seat& seat, evaluate::Evaluator& evaluato
 Result<json> Workshop::look_at(const json& arguments, std::optional<engine::Look> look) {
   HONE_TRY(const std::shared_ptr<Seat> seat, seat_for(arguments));
   const engine::Workbench& bench = *seat->bench;
-  HONE_TRY(const kernel::Kernel kernel, kernel_in(arguments, "source", bench));
+  HONE_TRY(const kernel::Kernel kernel, kernel_in(arguments, "source", bench, seat->task));
+  if (look && !bench.target().has_clock())
+    return fail(ErrorCode::kUnavailable, fmt::format("the target {} has no clock and runs no machine code: there is nothing to profile or diagnose", bench.place().target),
+                "evaluate_kernel judges a kernel there; a card or the CPU has times");
   json out = {{"kernel", kernel.hash()}, {"target", bench.place().target}};
   const auto refused = [&](std::string_view verdict, const std::string& reason, const std::string& detail) {
     out["verdict"] = verdict;
@@ -222,8 +225,8 @@ Result<json> Workshop::compare(const json& arguments) {
   HONE_TRY(const std::shared_ptr<Seat> seat, seat_for(arguments));
   const engine::Workbench& bench = *seat->bench;
   if (!bench.target().has_clock()) return fail(ErrorCode::kInput, "this target knows no time: nothing to compare", "evaluate_kernel judges each by itself");
-  HONE_TRY(const kernel::Kernel a, kernel_in(arguments, "a", bench));
-  HONE_TRY(const kernel::Kernel b, kernel_in(arguments, "b", bench));
+  HONE_TRY(const kernel::Kernel a, kernel_in(arguments, "a", bench, seat->task));
+  HONE_TRY(const kernel::Kernel b, kernel_in(arguments, "b", bench, seat->task));
   const std::scoped_lock here(seat->mutex);
   HONE_TRY(const auto turn, this->turn(bench));
   HONE_TRY(evaluate::Evaluator * evaluator, ready(*seat));

@@ -100,7 +100,7 @@ ToolResult Workshop::export_kernel(const json& arguments) {
         return fail(ErrorCode::kInput, fmt::format("the kernel is refused: {}: {}", judged.at("verdict").get<std::string>(), judged.at("reason").get<std::string>()));
       HONE_TRY(task, task_from(arguments));
       HONE_TRY(const std::shared_ptr<engine::Workbench> bench, place_in(arguments));
-      HONE_TRY(kernel, kernel_in(arguments, "source", *bench));
+      HONE_TRY(kernel, kernel_in(arguments, "source", *bench, *task));
       options.provenance.date = engine::day_of(base::system_clock().unix_ms());
     } else {
       return fail(ErrorCode::kInput, "give a run, or a task and a source");

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "hone/agent/answer.h"
 #include "hone/agent/prompt.h"
@@ -17,6 +18,7 @@
 #include "hone/face/cli/context.h"
 #include "hone/face/cli/models.h"
 #include "hone/face/report/report.h"
+#include "hone/kernel/check_names.h"
 #include "hone/target/calibrate/speed_of_light.h"
 
 namespace hone::face::mcp {
@@ -73,14 +75,20 @@ Result<task::Task> task_from(const json& arguments) {
   return task;
 }
 
-Result<kernel::Kernel> kernel_in(const json& arguments, const char* key, const engine::Workbench& bench) {
-  std::string problem;
-  for (const kernel::Language language : bench.languages()) {
-    auto kernel = agent::foreign_kernel(kernel::without_marks(arguments.at(key).get<std::string>()), language);
-    if (kernel) return std::move(*kernel);
-    if (problem.empty()) problem = kernel.error().problem;
+Result<kernel::Kernel> kernel_in(const json& arguments, const char* key, const engine::Workbench& bench, const task::Task& task) {
+  const std::string source = kernel::without_marks(arguments.at(key).get<std::string>());
+  const std::vector<kernel::Language> languages = bench.languages();
+  const auto parsed = kernel::parse_kernel(source, "kernel");
+  if (parsed && std::ranges::count(languages, parsed->header.language) == 0) {
+    std::vector<std::string_view> names;
+    for (const kernel::Language language : languages) names.push_back(kernel::name_of(language));
+    return fail(ErrorCode::kInput, fmt::format("the kernel is written in {}; the target {} takes {}", kernel::name_of(parsed->header.language), bench.place().target, fmt::join(names, ", ")),
+                "\"target\" names another");
   }
-  return fail(ErrorCode::kInput, problem, fmt::format("the target {} takes such kernels; \"target\" names another", bench.place().target));
+  auto kernel = agent::foreign_kernel(source, parsed ? parsed->header.language : languages.front());
+  if (!kernel) return fail(ErrorCode::kInput, kernel.error().problem);
+  HONE_TRY_VOID(kernel::check_names(*kernel, task, bench.limits()));
+  return std::move(*kernel);
 }
 
 json with_place(json properties) {
@@ -159,7 +167,7 @@ Result<json> Workshop::start_run(const json& arguments, bool tune) {
   options.seed = arguments.value("seed", uint64_t{1});
   if (tune) options.strategy = search::StrategyKind::kTune;
   if (const char* const key = tune ? "source" : "start_source"; arguments.contains(key)) {
-    HONE_TRY(const kernel::Kernel start, kernel_in(arguments, key, *bench));
+    HONE_TRY(const kernel::Kernel start, kernel_in(arguments, key, *bench, task));
     options.start_source = kernel::with_config(start, start.config);
   }
   HONE_TRY(options.models_json, models_among(models_, arguments.value("models", std::vector<std::string>{}), arguments.value("model_budget", "")));

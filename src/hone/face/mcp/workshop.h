@@ -22,8 +22,8 @@ namespace hone::face::mcp {
 
 /// A task from a client: text only. A path in it would be opened on our side.
 [[nodiscard]] Result<task::Task> task_from(const nlohmann::json& arguments);
-/// The kernel under `key`, in one of the place's languages. A champion's file, as get_run and export give it, is a kernel like any other.
-[[nodiscard]] Result<kernel::Kernel> kernel_in(const nlohmann::json& arguments, const char* key, const engine::Workbench& bench);
+/// The kernel under `key`, in one of the place's languages, whose header names only what the task and the place have. A champion's file, as get_run and export give it, is a kernel like any other.
+[[nodiscard]] Result<kernel::Kernel> kernel_in(const nlohmann::json& arguments, const char* key, const engine::Workbench& bench, const task::Task& task);
 /// Properties of a tool's schema: {"type": "string"} with a bound; "target", "language", "track", "workloads" beside `properties`.
 [[nodiscard]] nlohmann::json text_type(int longest, const char* about = "");
 [[nodiscard]] nlohmann::json with_place(nlohmann::json properties);
