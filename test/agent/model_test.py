@@ -252,8 +252,10 @@ async def walk(client, target):
     bad = (await call("evaluate_kernel", source=broken)).structured_content
     # Which of the two hangs on the secret shape that shows it first.
     expect(bad["verdict"] in ("wrong", "less accurate") and "at B=" in bad["reason"] and "elements are wrong" in bad["detail"], f"{target}: {bad['verdict']}: {bad['reason']}: {bad['detail'][:400]}")
-    exported = (await call("export_kernel", source=first)).structured_content["files"]
-    expect(exported and all(f["content"] for f in exported), f"{target}: exported: " + ", ".join(f["name"] for f in exported))
+    exported = await call("export_kernel", source=first)
+    files = exported.structured_content["files"]
+    expect(files and all(f["bytes"] == len(c.resource.text.encode()) for f, c in zip(files, exported.content[1:], strict=True)),
+           f"{target}: exported: " + ", ".join(f["name"] for f in files))
 
 
 async def work(client):
@@ -301,8 +303,9 @@ async def work(client):
     expect(ledger["budget"]["calls"] == 2 and ledger["calls"] <= 2, f"its models had the server's budget, not the client's: {ledger['calls']} calls")
     again = (await client.call_tool("evaluate_kernel", {"task": TASK, "source": run["champion"]["source"]})).structured_content
     expect(again["verdict"] == "accepted", "the champion can be sent back as it is")
-    report = (await client.call_tool("get_report", {"run": started["run"]})).structured_content
-    expect("<html" in report["html"] and report["summary"]["verdict"] == "accepted", f"its report: {report['bytes']} bytes")
+    answer = await client.call_tool("get_report", {"run": started["run"]})
+    report = answer.structured_content
+    expect("<html" in answer.content[1].resource.text and report["summary"]["verdict"] == "accepted", f"its report: {report['bytes']} bytes")
     for misfit in ({"opponents": "pytroch"}, {"target": "cuda:x"}, {"track": "f31"}, {"workloads": ["no"]}, {"budget": "lots"}):
         refused = await client.call_tool("start_run", {"task": TASK, **misfit})
         expect(refused.is_error, f"checked at once: {refused.content[0].text[:80]}")

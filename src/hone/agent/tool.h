@@ -16,10 +16,15 @@ namespace hone::agent {
 
 inline constexpr size_t kMaxToolText = size_t{16} << 10;
 
+/// A file that comes beside the answer, whole.
+struct Attachment {
+  std::string name, type, text;    ///< type: of MIME
+};
 struct ToolResult {
   bool failed = false;
   std::string text;
   nlohmann::json data;             ///< null, or an object
+  std::vector<Attachment> files = {};
 };
 /// The first sentence of a source file's first comment behind its header, on one line; empty: it has none.
 [[nodiscard]] std::string about_file(std::string_view text);

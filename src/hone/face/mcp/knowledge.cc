@@ -80,7 +80,8 @@ Result<json> Workshop::search_memory(const json& arguments) {
 }
 
 ToolResult Workshop::export_kernel(const json& arguments) {
-  const auto work = [&]() -> Result<json> {
+  ToolResult result;
+  const auto work = [&]() -> Status {
     std::optional<kernel::Kernel> kernel;
     std::optional<task::Task> task;
     ExportOptions options;
@@ -105,10 +106,12 @@ ToolResult Workshop::export_kernel(const json& arguments) {
     } else {
       return fail(ErrorCode::kInput, "give a run, or a task and a source");
     }
-    json all = json::array();
+    result.data["kernel"] = kernel->hash();
     if (kernel->header.language != kernel::Language::kCpp) {
-      all.push_back({{"name", task->name + std::string(kernel::row_of(kernel->header.language).suffix)}, {"content", kernel::with_config(*kernel, kernel->config)}});
-      return json{{"kernel", kernel->hash()}, {"files", all}};
+      const kernel::LanguageRow& row = kernel::row_of(kernel->header.language);
+      const bool python = row.threads == kernel::Threads::kWarps || row.threads == kernel::Threads::kCompiled;
+      result.files.push_back({task->name + std::string(row.suffix), python ? "text/x-python" : "text/x-c++", kernel::with_config(*kernel, kernel->config)});
+      return {};
     }
     const target::CpuInfo& cpu = target::cpu_info();
     options.limits = target::cpu_limits(cpu);
@@ -117,14 +120,16 @@ ToolResult Workshop::export_kernel(const json& arguments) {
     if (!kernel->header.pattern.empty()) options.alignment = 0;
     for (const auto& workload : task->workloads) options.provenance.shapes.push_back(task::bindings_text(workload.bindings));
     HONE_TRY(const auto files, export_header(*kernel, *task, pattern::naive_cpp(*task), options));
-    for (const ExportedFile& file : files) all.push_back({{"name", file.name}, {"content", file.content}});
-    return json{{"kernel", kernel->hash()}, {"files", all}};
+    for (const ExportedFile& file : files) result.files.push_back({file.name, "text/x-c++", file.content});
+    return {};
   };
-  auto out = work();
-  if (!out) return tool_failure(out.error());
-  // The files are the answer: they come whole, beside a text that says which they are.
-  ToolResult result{false, "", std::move(*out)};
-  for (const json& file : result.data["files"]) result.text += fmt::format("{}: {} bytes\n", file["name"].get<std::string>(), file["content"].get<std::string>().size());
+  if (const Status done = work(); !done) return tool_failure(done.error());
+  // The answer says which files there are; they themselves come beside it, once.
+  result.data["files"] = json::array();
+  for (const agent::Attachment& file : result.files) {
+    result.data["files"].push_back({{"name", file.name}, {"bytes", file.text.size()}});
+    result.text += fmt::format("{}: {} bytes\n", file.name, file.text.size());
+  }
   return result;
 }
 

@@ -150,6 +150,8 @@ json Server::call(const json& params) const {
   const agent::ToolResult result = tools_.call(name, params.value("arguments", json::object()));
   json out = {{"content", json::array({{{"type", "text"}, {"text", result.text}}})}, {"isError", result.failed}};
   if (!result.failed && result.data.is_object()) out["structuredContent"] = result.data;
+  for (const agent::Attachment& file : result.files)
+    out["content"].push_back({{"type", "resource"}, {"resource", {{"uri", "hone://file/" + file.name}, {"mimeType", file.type}, {"text", file.text}}}});
   return out;
 }
 

@@ -256,17 +256,23 @@ Result<json> Workshop::wait(const json& arguments) {
   }
 }
 
-Result<json> Workshop::get_report(const json& arguments) {
+ToolResult Workshop::get_report(const json& arguments) {
   const std::string id = arguments.at("run");
-  HONE_TRY(archive::Store store, archive());
-  HONE_TRY(const archive::RunInfo info, store.run(id));
-  if (info.id != id) return fail(ErrorCode::kNotFound, fmt::format("there is no run {}", id));
-  // A report names what verdicts were drawn at.
-  if (info.status == "running") return fail(ErrorCode::kInput, fmt::format("run {} is under way", id), "reports are of runs that came to an end; get_run says how it is doing");
-  HONE_TRY(const std::string html, run_report(store, info));
-  json out = {{"run", id}, {"status", info.status}, {"bytes", html.size()}, {"html", html}};
-  if (const json summary = json::parse(info.summary_json, nullptr, false); summary.is_object()) out["summary"] = summary;
-  return out;
+  const auto work = [&]() -> Result<ToolResult> {
+    HONE_TRY(archive::Store store, archive());
+    HONE_TRY(const archive::RunInfo info, store.run(id));
+    if (info.id != id) return fail(ErrorCode::kNotFound, fmt::format("there is no run {}", id));
+    // A report names what verdicts were drawn at.
+    if (info.status == "running") return fail(ErrorCode::kInput, fmt::format("run {} is under way", id), "reports are of runs that came to an end; get_run says how it is doing");
+    HONE_TRY(std::string html, run_report(store, info));
+    json out = {{"run", id}, {"status", info.status}, {"bytes", html.size()}};
+    if (const json summary = json::parse(info.summary_json, nullptr, false); summary.is_object()) out["summary"] = summary;
+    ToolResult result = tool_data(std::move(out));
+    result.files.push_back({id + ".html", "text/html", std::move(html)});
+    return result;
+  };
+  auto result = work();
+  return result ? std::move(*result) : tool_failure(result.error());
 }
 
 agent::ToolTable Workshop::tools() {
@@ -320,8 +326,13 @@ agent::ToolTable Workshop::tools() {
       [this](const json& a) { return wait(a); });
   add("cancel", "End a run", "Ends a search early: its best kernel is promoted. resume_run goes on with it.", run_input, false, [this](const json& a) { return cancel(a); });
   add("resume_run", "Go on with a run", "Goes on with a run that was cancelled, interrupted or killed.", run_input, false, [this](const json& a) { return resume_run(a); });
-  add("get_report", "Report of a run", "The report of a run that came to an end: its summary, and one HTML file that needs nothing but a browser.", run_input, true,
-      [this](const json& a) { return get_report(a); });
+  const auto add_with_files = [&](const char* name, const char* title, const char* description, json input, std::function<ToolResult(const json&)> run) {
+    agent::Tool tool{name, title, description, std::move(input), {{"type", "object"}}};
+    tool.run = std::move(run);
+    table.add(std::move(tool));
+  };
+  add_with_files("get_report", "Report of a run", "The report of a run that came to an end: its summary; beside the answer, as a resource in it, one HTML file that needs nothing but a browser.", run_input,
+                 [this](const json& a) { return get_report(a); });
   const json kernel_input = tool_schema(with_place({{"task", task_type}, {"source", source_type}}), {"task", "source"});
   add("evaluate_kernel", "Evaluate a kernel",
       "Builds a kernel for a target, verifies it on secret inputs and odd shapes and, where the target knows time, times it against plain loops: ratios with their range, "
@@ -341,15 +352,10 @@ agent::ToolTable Workshop::tools() {
   add("search_memory", "Search earlier runs", "Finished runs whose task, champion or lessons hold all words of the query (ten at most, two with their kernels); with a task also what "
       "was learnt on it and on similar ones.",
       tool_schema(with_place({{"query", text_type(200)}, {"task", task_type}})), true, [this](const json& a) { return search_memory(a); });
-  agent::Tool exporting;
-  exporting.name = "export_kernel";
-  exporting.title = "Export a kernel";
-  exporting.description = "A finished run's champion, or any kernel that is accepted for a task, as files that need no hone: a C++ header and source of a CPU kernel, else the kernel's own file. "
-                          "The files come with the answer.";
-  exporting.input = tool_schema(with_place({{"run", kRunSchema}, {"task", task_type}, {"source", source_type}}));
-  exporting.output = {{"type", "object"}};
-  exporting.run = [this](const json& a) { return export_kernel(a); };
-  table.add(std::move(exporting));
+  add_with_files("export_kernel", "Export a kernel",
+                 "A finished run's champion, or any kernel that is accepted for a task, as files that need no hone: a C++ header and source of a CPU kernel, else the kernel's own file. "
+                 "The files come beside the answer, as resources in it.",
+                 tool_schema(with_place({{"run", kRunSchema}, {"task", task_type}, {"source", source_type}})), [this](const json& a) { return export_kernel(a); });
   return table;
 }
 

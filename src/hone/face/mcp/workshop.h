@@ -60,7 +60,7 @@ class Workshop {
   [[nodiscard]] Result<nlohmann::json> cancel(const nlohmann::json& arguments);
   [[nodiscard]] Result<nlohmann::json> get_run(const nlohmann::json& arguments);
   [[nodiscard]] Result<nlohmann::json> wait(const nlohmann::json& arguments);
-  [[nodiscard]] Result<nlohmann::json> get_report(const nlohmann::json& arguments);
+  [[nodiscard]] agent::ToolResult get_report(const nlohmann::json& arguments);
   [[nodiscard]] Status launch(const std::string& id, std::function<Status(const std::function<bool()>& stopped)> work);
   // Kernels (judging.cc): a verdict and the speed; `look`: what is said beside.
   [[nodiscard]] Result<nlohmann::json> look_at(const nlohmann::json& arguments, std::optional<engine::Look> look);
