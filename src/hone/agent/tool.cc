@@ -22,7 +22,7 @@ using nlohmann::json;
 namespace {
 
 constexpr size_t kPatternsFound = 10, kLinesFound = 6, kLineShown = 160, kOperationsFound = 5;
-constexpr std::string_view kPatterns = "patterns/";
+constexpr std::string_view kPatterns = "patterns/", kHeaders = "include/";
 
 std::string lower(std::string_view text) {
   std::string out(text);
@@ -37,24 +37,25 @@ std::string plain(std::string_view text) {
   return out;
 }
 
-/// What a pattern's file says it is: the first sentence of its first comment behind the header.
-/// Makes of the library's kernels for that operation alone, where its tensors may be a matrix and rows beside it.
+/// Makes of the library's kernels, in any language, for that operation alone, where its tensors may be a matrix and rows beside it.
 std::set<std::string> makes_for(const task::Op& op) {
   std::set<std::string> makes;
   for (const char* const other : {"f32[256]", "f32[64,256]", "f32[256,256]"}) {
     std::vector<std::string> inputs;
     std::string arguments;
     for (const task::Param& param : op.params) {
+      const bool axis = param.kind == task::ParamKind::kAxis || (param.kind == task::ParamKind::kInt && param.name == "axis");
+      if (axis && !param.optional && !param.fallback) arguments += fmt::format("{}{}=-1", arguments.empty() ? "" : ", ", param.name);
       if (param.kind != task::ParamKind::kTensor || param.optional) continue;
       const std::string name = fmt::format("t{}", inputs.size());
-      arguments += (inputs.empty() ? "" : ", ") + name;
+      arguments += (arguments.empty() ? "" : ", ") + name;
       inputs.push_back(fmt::format("{}={}", name, inputs.empty() ? "f32[64,256]" : other));
     }
     const auto task = task::task_from_expressions(fmt::format("y = {}({})", op.name, arguments), inputs, {});
     if (!task) continue;
     std::vector<std::string> why_not;
-    for (const pattern::Offer& offer : pattern::offers_cpp(*task, why_not)) makes.insert(offer.pattern);
-    break;
+    for (const kernel::LanguageRow& row : kernel::languages())
+      for (const pattern::Offer& offer : pattern::offers(*task, row.language, why_not)) makes.insert(offer.pattern);
   }
   return makes;
 }
@@ -71,16 +72,12 @@ json operations_with(const std::vector<std::string>& words) {
   return found;
 }
 
-/// {"patterns": [{name, about, lines, lines_left_out}], "operations", "left_out"}
-json patterns_with(const std::string& query) {
-  std::vector<std::string> words;
-  std::stringstream stream(query);
-  for (std::string word; stream >> word;)
-    if (!plain(word).empty()) words.push_back(plain(word));
+/// Files under `folder` whose name or text holds all words: [{name, about, lines, lines_left_out}].
+json files_with(const std::vector<std::string>& words, std::string_view folder, size_t& left_out) {
   json found = json::array();
-  size_t left_out = 0;
-  for (const std::string_view path : base::list_embedded(kPatterns)) {
-    const std::string_view name = path.substr(kPatterns.size());
+  for (const std::string_view path : base::list_embedded(folder)) {
+    const std::string_view name = path.substr(folder.size());
+    if (is_ours_alone(name)) continue;
     const std::string text = std::string(name) + "\n" + std::string(*base::find_embedded(path)), small_text = plain(text);
     const auto holds = [&](const std::string& in) { return [&in](const std::string& word) { return in.find(word) != std::string::npos; }; };
     if (words.empty() || !std::all_of(words.begin(), words.end(), holds(small_text))) continue;
@@ -99,7 +96,20 @@ json patterns_with(const std::string& query) {
     }
     found.push_back({{"name", name}, {"about", about_file(*base::find_embedded(path))}, {"lines", std::move(lines)}, {"lines_left_out", more}});
   }
-  return {{"patterns", std::move(found)}, {"operations", operations_with(words)}, {"left_out", left_out}};
+  return found;
+}
+
+/// {"patterns": files, "headers": files, "operations", "left_out"}
+json patterns_with(const std::string& query) {
+  std::vector<std::string> words;
+  std::stringstream stream(query);
+  for (std::string word; stream >> word;)
+    if (!plain(word).empty()) words.push_back(plain(word));
+  size_t left_out = 0;
+  json patterns = files_with(words, kPatterns, left_out), headers = files_with(words, kHeaders, left_out);
+  // A header may be found by its uses; what it is says its first sentence, and lines would be too many.
+  for (json& header : headers) header.erase("lines"), header.erase("lines_left_out");
+  return {{"patterns", std::move(patterns)}, {"headers", std::move(headers)}, {"operations", operations_with(words)}, {"left_out", left_out}};
 }
 
 }  // namespace
@@ -112,6 +122,11 @@ std::string about_file(std::string_view text) {
   std::stringstream lines{std::string(text.substr(at))};
   for (std::string line; std::getline(lines, line) && line.starts_with("// ") && about.find(". ") == std::string::npos;) about += line.substr(3) + " ";
   return one_line(about.substr(0, about.find(". ") + 1), 240);
+}
+
+bool is_ours_alone(std::string_view header) {
+  constexpr std::string_view kOurs[] = {"hone/simt/", "hone/hip/", "hone/nvrtc/", "hone/tilelang/"};
+  return std::ranges::any_of(kOurs, [&](std::string_view ours) { return header.starts_with(ours); });
 }
 
 ToolResult tool_failure(std::string text) { return {true, std::move(text), {}}; }
@@ -196,7 +211,7 @@ void add_pattern_tools(ToolTable& table) {
   Tool search;
   search.name = "search_patterns";
   search.title = "Search patterns";
-  search.description = "The built-in patterns whose name or text holds all words of the query, each with lines that hold one, ten at most; and operations of the task language that do.";
+  search.description = "Built-in patterns, device headers and operations of the task language that hold all words of the query, ten files of each at most.";
   search.input = tool_schema({{"query", {{"type", "string"}, {"minLength", 1}, {"maxLength", 200}}}}, {"query"});
   search.output = {{"type", "object"}};
   search.for_models = true;

@@ -28,6 +28,8 @@ struct ToolResult {
 };
 /// The first sentence of a source file's first comment behind its header, on one line; empty: it has none.
 [[nodiscard]] std::string about_file(std::string_view text);
+/// Whether a device header is one that no kernel includes: the emulator's, or what stands in for headers of CUDA, HIP and TileLang.
+[[nodiscard]] bool is_ours_alone(std::string_view header);
 [[nodiscard]] ToolResult tool_failure(std::string text);
 /// An Error as a tool tells it.
 [[nodiscard]] ToolResult tool_failure(const Error& error);
@@ -62,7 +64,7 @@ class ToolTable {
 };
 
 /// list_patterns and read_pattern: the built-in pattern files, by the names that the first gives; search_patterns: those
-/// that hold all words given, with the lines that do.
+/// that hold all words given, with the lines that do, and headers and operations that do.
 void add_pattern_tools(ToolTable& table);
 /// show_limits: the machine and its measured peaks as `limits` says (an object), asked at each call: peaks are measured when
 /// somebody wants them.

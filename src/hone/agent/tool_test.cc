@@ -43,6 +43,21 @@ TEST(Tool, operations_are_found_however_they_are_written) {
   }
 }
 
+TEST(Tool, what_the_library_has_for_an_operation_is_found_by_its_name) {
+  const ToolResult found = table().call("search_patterns", {{"query", "linear scan"}});
+  ASSERT_FALSE(found.failed) << found.text;
+  const auto named = [](const json& rows, const std::string& name) {
+    return std::find_if(rows.begin(), rows.end(), [&](const json& row) { return row["name"] == name; });
+  };
+  const auto op = named(found.data["operations"], "linear_scan");
+  ASSERT_NE(op, found.data["operations"].end()) << found.text;
+  EXPECT_FALSE((*op)["patterns"].empty()) << found.text;
+  const auto header = named(found.data["headers"], "hone/cpu/scan.h");
+  ASSERT_NE(header, found.data["headers"].end()) << found.text;
+  EXPECT_FALSE((*header)["about"].get<std::string>().empty());
+  for (const json& row : found.data["headers"]) EXPECT_FALSE(row["name"].get<std::string>().starts_with("hone/simt/"));
+}
+
 TEST(Tool, every_pattern_says_what_it_is) {
   for (const json& pattern : table().call("list_patterns", json::object()).data["patterns"]) {
     const std::string about = pattern["about"];

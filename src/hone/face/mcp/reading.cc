@@ -19,14 +19,11 @@ using nlohmann::json;
 
 constexpr size_t kShownInPrompts = size_t{64} << 10;
 
-/// What no kernel includes: the emulator, and what stands in for headers of CUDA, HIP and TileLang.
-constexpr std::string_view kOurs[] = {"hone/simt/", "hone/hip/", "hone/nvrtc/", "hone/tilelang/"};
-
 /// What is embedded under `folder`, as resources under `at`, each with what it says of itself.
 void add_files(std::vector<Resource>& all, std::string_view folder, std::string_view at, std::string_view about, std::string_view type) {
   for (const std::string_view path : base::list_embedded(folder)) {
     const std::string name(path.substr(folder.size()));
-    if (std::any_of(std::begin(kOurs), std::end(kOurs), [&](std::string_view ours) { return name.starts_with(ours); })) continue;
+    if (agent::is_ours_alone(name)) continue;
     const std::string says = agent::about_file(*base::find_embedded(path));
     all.push_back({fmt::format("hone://{}/{}", at, name), name, says.empty() ? fmt::format("{} {}", about, name) : says, std::string(type),
                    [path]() -> Result<std::string> { return std::string(*base::find_embedded(path)); }});
