@@ -48,6 +48,9 @@ std::vector<Resource> resources() {
   all.push_back({"hone://operations", "The task language", "Task files, and every operation with its signature", "text/markdown", []() -> Result<std::string> { return task::language_page(); }});
   all.push_back({"hone://kernels", "Kernel files", "The whole reference of kernel files", "text/markdown",
                  []() -> Result<std::string> { return std::string(base::find_embedded("docs/kernels.md").value_or("")); }});
+  for (const std::string_view path : base::list_embedded("docs/"))
+    all.push_back({fmt::format("hone://doc/{}", path.substr(5)), "A page of hone's documentation", "As other texts name it: accuracy.md, diagnosis.md, emulator.md, json.md, …", "text/markdown",
+                   [path]() -> Result<std::string> { return std::string(*base::find_embedded(path)); }, "hone://doc/{name}"});
   add_files(all, "include/", "header", "Device header", "text/x-c++");
   add_files(all, "patterns/", "pattern", "Pattern", "text/x-c++");
   return all;

@@ -7,7 +7,8 @@
 
 namespace hone::face::mcp {
 
-/// hone://guide/LANGUAGE, hone://operations, hone://kernels, hone://header/PATH, hone://pattern/NAME.
+/// hone://guide/LANGUAGE, hone://operations, hone://kernels, hone://header/PATH, hone://pattern/NAME; not listed one by one,
+/// hone://doc/NAME.
 [[nodiscard]] std::vector<Resource> resources();
 /// write_kernel and improve_kernel.
 [[nodiscard]] std::vector<PromptText> prompts();

@@ -5,6 +5,7 @@
 #include <deque>
 #include <future>
 #include <istream>
+#include <map>
 #include <mutex>
 #include <ostream>
 
@@ -29,7 +30,11 @@ constexpr const char* kInstructions =
     "hone makes kernels fast and proves them right. Describe what to compute as a task file (TOML; resource hone://operations). explain_task shows "
     "what it costs and which kernels the library has (library_kernels). To write one: resource hone://guide/LANGUAGE, show_limits for the target, "
     "evaluate_kernel for a verdict with times and errors, compare_kernels to decide between two, tune_kernel for its tunables. To have one written: "
-    "start_run, then wait. Targets: cpu, cuda:0, emulator:cuda, emulator:hip, emulator:triton. Verdicts and times are hone's own.";
+    "start_run, then wait. Verdicts and times are hone's own.\n"
+    "Where tools take them: task, a task file's text; source (a, b, start_source), a whole kernel file that begins with its /* hone header (hone://kernels); "
+    "target, where kernels run: cpu where left out, cuda:0, emulator:cuda, emulator:hip, emulator:triton (a run takes several cards: cuda:0,cuda:1); language, a list of "
+    "those that the target takes, all where left out: c++, cuda, hip, triton, tilelang; track, the accuracy track: f32, as-pytorch, tf32, bf16, f16, the task's own where left out; "
+    "workloads, names of the task's, its default ones where left out; run, an id that start_run gave. Documents that texts name, such as diagnosis.md, are hone://doc/NAME.";
 constexpr size_t kCallsAtOnce = 8;
 
 Answer error(const json& id, int code, std::string message, int status = 200, json data = {}) {
@@ -54,6 +59,15 @@ const json& member(const json& object, const char* key) {
 }
 
 std::string text_of(const json& value) { return value.is_string() ? value.get<std::string>() : std::string(); }
+
+/// How long texts and lists may be says whoever refuses one: lists of tools are read by models, at each start.
+json without_sizes(json schema) {
+  for (const char* key : {"maxLength", "minLength", "maxItems", "minItems"})
+    if (const auto at = schema.find(key); at != schema.end() && at->is_number()) schema.erase(at);
+  for (json& member : schema)
+    if (member.is_object()) member = without_sizes(std::move(member));
+  return schema;
+}
 
 }  // namespace
 
@@ -115,7 +129,7 @@ Answer Server::request(const json& message, const json& id, const std::optional<
   if (method == "tools/list" || resources || prompts || templates) {
     json result = resources ? json{{"resources", list_resources()}}
                   : prompts ? json{{"prompts", list_prompts()}}
-                  : templates ? json{{"resourceTemplates", json::array()}}
+                  : templates ? json{{"resourceTemplates", list_templates()}}
                               : json{{"tools", list()}};
     if (modern) result["ttlMs"] = kListTtlMs, result["cacheScope"] = "public";
     return answer(std::move(result));
@@ -137,8 +151,9 @@ Answer Server::request(const json& message, const json& id, const std::optional<
 json Server::list() const {
   json all = json::array();
   for (const agent::Tool& tool : tools_.tools()) {
-    json row = {{"name", tool.name}, {"title", tool.title}, {"description", tool.description}, {"inputSchema", tool.input},
-                {"annotations", {{"title", tool.title}, {"readOnlyHint", tool.read_only}, {"destructiveHint", false}, {"openWorldHint", false}}}};
+    json row = {{"name", tool.name}, {"title", tool.title}, {"description", tool.description}, {"inputSchema", without_sizes(tool.input)},
+                {"annotations", {{"readOnlyHint", tool.read_only}, {"openWorldHint", false}}}};
+    if (!tool.read_only) row["annotations"]["destructiveHint"] = false;
     if (!tool.output.is_null()) row["outputSchema"] = tool.output;
     all.push_back(std::move(row));
   }
@@ -158,8 +173,19 @@ json Server::call(const json& params) const {
 json Server::list_resources() const {
   json all = json::array();
   for (const Resource& resource : resources_)
-    all.push_back({{"uri", resource.uri}, {"name", resource.name}, {"description", resource.description}, {"mimeType", resource.type}});
+    if (resource.uri_template.empty())
+      all.push_back({{"uri", resource.uri}, {"name", resource.name}, {"description", resource.description}, {"mimeType", resource.type}});
   return all;
+}
+
+json Server::list_templates() const {
+  std::map<std::string, json> all;
+  for (const Resource& resource : resources_)
+    if (!resource.uri_template.empty())
+      all.try_emplace(resource.uri_template, json{{"uriTemplate", resource.uri_template}, {"name", resource.name}, {"description", resource.description}, {"mimeType", resource.type}});
+  json list = json::array();
+  for (auto& [at, row] : all) list.push_back(std::move(row));
+  return list;
 }
 
 json Server::list_prompts() const {

@@ -32,6 +32,8 @@ struct Headers {
 struct Resource {
   std::string uri, name, description, type;   ///< type: "text/markdown"
   std::function<Result<std::string>()> read;
+  /// Not listed by itself but with all that have this template: "hone://doc/{name}".
+  std::string uri_template = {};
 };
 /// A text that is made of arguments, for a client's own model.
 struct PromptText {
@@ -57,6 +59,7 @@ class Server {
   [[nodiscard]] nlohmann::json list() const;
   [[nodiscard]] nlohmann::json call(const nlohmann::json& params) const;
   [[nodiscard]] nlohmann::json list_resources() const;
+  [[nodiscard]] nlohmann::json list_templates() const;
   [[nodiscard]] nlohmann::json list_prompts() const;
   /// Of resources/read and prompts/get; an Error where there is no such thing, or it cannot be made.
   [[nodiscard]] Result<nlohmann::json> read_resource(const nlohmann::json& params) const;

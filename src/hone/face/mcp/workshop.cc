@@ -38,7 +38,7 @@ bool is_run_id(const std::string& id) {
   return id.size() == 12 && std::all_of(id.begin(), id.end(), [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
 
-const json kRunSchema = {{"type", "string"}, {"pattern", "^[0-9a-f]{12}$"}, {"description", "a run's id, as start_run gave it"}};
+const json kRunSchema = {{"type", "string"}, {"pattern", "^[0-9a-f]{12}$"}};
 
 /// The number of runs that are on is small, and each is asked about often: the newest facts of its log.
 json progress_of(const std::vector<archive::Event>& events) {
@@ -91,11 +91,14 @@ Result<kernel::Kernel> kernel_in(const json& arguments, const char* key, const e
   return std::move(*kernel);
 }
 
-json with_place(json properties) {
-  properties["target"] = text_type(120, "where kernels run: cpu, cuda:0, emulator:cuda, emulator:hip, emulator:triton; cpu where left out. A run takes several cards: cuda:0,cuda:1");
-  properties["language"] = text_type(60, "a list that kernels may be written in, of those the target takes; all where left out");
-  properties["track"] = text_type(20, "the accuracy track: f32, as-pytorch, tf32, bf16, f16; the task's own where left out");
-  properties["workloads"] = {{"type", "array"}, {"items", text_type(60)}, {"maxItems", 64}, {"description", "names of the task's workloads; its default ones where left out"}};
+/// What they are say the server's instructions, once for all tools, and explain_task, which is mostly the first to be called.
+json with_place(json properties, bool explained) {
+  properties["target"] = text_type(120, explained ? "cpu where left out, cuda:0, emulator:cuda, emulator:hip, emulator:triton" : "");
+  properties["language"] = text_type(60, explained ? "of those that the target takes, a list; all where left out" : "");
+  properties["track"] = text_type(20, explained ? "accuracy: f32, as-pytorch, tf32, bf16, f16; the task's own where left out" : "");
+  properties["workloads"] = {{"type", "array"}, {"items", text_type(60)}};
+  properties["workloads"]["maxItems"] = 64;
+  if (explained) properties["workloads"]["description"] = "names of the task's; its default ones where left out";
   return properties;
 }
 
@@ -278,8 +281,7 @@ ToolResult Workshop::get_report(const json& arguments) {
 agent::ToolTable Workshop::tools() {
   agent::ToolTable table;
   agent::add_pattern_tools(table);
-  const json task_type = text_type(kMostTask, "a task file of hone (TOML): name, inputs, outputs, compute, workloads");
-  const json source_type = text_type(131072, "a whole kernel file, beginning with its /* hone header");
+  const json task_type = text_type(kMostTask), source_type = text_type(131072);
   const auto add = [&](const char* name, const char* title, const std::string& description, json input, bool read_only, std::function<Result<json>(const json&)> run) {
     agent::Tool tool;
     tool.name = name;
@@ -294,7 +296,7 @@ agent::ToolTable Workshop::tools() {
     };
     table.add(std::move(tool));
   };
-  add("show_limits", "Limits and peaks", "A target: what it is, the limits that plans may name, its peaks, and how it times.", tool_schema(with_place({})), true,
+  add("show_limits", "Limits and peaks", "A target: what it is, the limits that plans may name, its peaks, and how it times.", tool_schema({{"target", text_type(120)}, {"language", text_type(60)}}), true,
       [this](const json& a) -> Result<json> {
         HONE_TRY(const std::shared_ptr<engine::Workbench> bench, place_in(a));
         HONE_TRY(const std::string timing, agent::prompt(bench->timing(), {}));
@@ -306,10 +308,9 @@ agent::ToolTable Workshop::tools() {
     return engine::time_snippet(*bench->toolchain(), snippet);
   });
   const json budget_type = text_type(60, "such as 60s or 40evals; 60s where left out"), seed_type = {{"type", "integer"}, {"minimum", 0}};
-  const json opponents_type = text_type(100, "a list of naive, pytorch, compile, autotune, openblas, onednn (a card: the first four); all (but autotune, which takes minutes), or none");
-  const json models_type = {{"type", "array"}, {"items", text_type(60)}, {"maxItems", 16}, {"description", "names of language models that propose kernels in the run, of those that hone mcp was started with; "
-                                                                                                          "what they may cost at most comes with the answer"}};
-  const json model_budget_type = text_type(60, "what they may cost, such as 2usd,500000tokens,40calls; never more than hone mcp was started with");
+  const json opponents_type = text_type(100, "a list of naive, pytorch, compile, autotune, openblas, onednn; all, or none");
+  const json models_type = {{"type", "array"}, {"items", text_type(60)}, {"maxItems", 16}, {"description", "language models that propose, of those that hone mcp was started with"}};
+  const json model_budget_type = text_type(60, "such as 2usd,500000tokens,40calls; never more than hone mcp was started with");
   const json run_input = tool_schema({{"run", kRunSchema}}, {"run"});
   add("start_run", "Start a search", "Searches for a fast kernel for a task. Gives back a run id at once; wait or get_run tell of it.",
       tool_schema(with_place({{"task", task_type}, {"budget", budget_type}, {"start_source", source_type}, {"opponents", opponents_type}, {"seed", seed_type},
@@ -333,7 +334,7 @@ agent::ToolTable Workshop::tools() {
   };
   add_with_files("get_report", "Report of a run", "The report of a run that came to an end: its summary; beside the answer, as a resource in it, one HTML file that needs nothing but a browser.", run_input,
                  [this](const json& a) { return get_report(a); });
-  const json kernel_input = tool_schema(with_place({{"task", task_type}, {"source", source_type}}), {"task", "source"});
+  const json kernel_input = tool_schema(with_place({{"task", task_type}, {"source", text_type(131072, "a whole kernel file, beginning with its /* hone header")}}), {"task", "source"});
   add("evaluate_kernel", "Evaluate a kernel",
       "Builds a kernel for a target, verifies it on secret inputs and odd shapes and, where the target knows time, times it against plain loops: ratios with their range, "
       "times, bounds, errors, noise. A refusal says shape, elements and line, found again on inputs made for that.",
@@ -343,7 +344,7 @@ agent::ToolTable Workshop::tools() {
   for (const engine::LookTool& look : engine::look_tools())
     add(look.name, look.title, std::string(look.description) + " With what evaluate_kernel says.", kernel_input, true,
         [this, what = look.look](const json& a) { return look_at(a, what); });
-  const json task_input = tool_schema(with_place({{"task", task_type}}), {"task"});
+  const json task_input = tool_schema(with_place({{"task", text_type(kMostTask, "a task file of hone (TOML): name, inputs, outputs, compute, workloads")}}, true), {"task"});
   add("explain_task", "Explain a task", "A task's graph, what it must move and compute on each workload, and the library's kernels for it on a target. Runs nothing.", task_input, true,
       [this](const json& a) { return explain_task(a); });
   add("library_kernels", "Kernels of the library", "hone's own kernels for a task on a target, most promising first: names, or the whole file of one by its number. Plain loops are \"plain\".",

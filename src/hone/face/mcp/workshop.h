@@ -24,9 +24,10 @@ namespace hone::face::mcp {
 [[nodiscard]] Result<task::Task> task_from(const nlohmann::json& arguments);
 /// The kernel under `key`, in one of the place's languages, whose header names only what the task and the place have. A champion's file, as get_run and export give it, is a kernel like any other.
 [[nodiscard]] Result<kernel::Kernel> kernel_in(const nlohmann::json& arguments, const char* key, const engine::Workbench& bench, const task::Task& task);
-/// Properties of a tool's schema: {"type": "string"} with a bound; "target", "language", "track", "workloads" beside `properties`.
+/// Properties of a tool's schema: {"type": "string"} with a bound; "target", "language", "track", "workloads" beside `properties`, with what
+/// they are only if `explained`.
 [[nodiscard]] nlohmann::json text_type(int longest, const char* about = "");
-[[nodiscard]] nlohmann::json with_place(nlohmann::json properties);
+[[nodiscard]] nlohmann::json with_place(nlohmann::json properties, bool explained = false);
 
 class Workshop {
  public:
