@@ -1,9 +1,12 @@
 #include "hone/evaluate/hidden_trial.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <map>
 #include <numeric>
+#include <span>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -43,6 +46,8 @@ constexpr int kAgain = 2;
 /// Builds for other values of symbols that a kernel bakes in.
 constexpr size_t kBakedOtherwise = 2;
 constexpr std::chrono::seconds kHiddenDeadline{10}, kEmulatedDeadline{120}, kOwnShapeDeadline{120};
+/// Of the deadline: shapes that are expected to take longer are left out on the emulator.
+constexpr double kMostExpectedShare = 0.5;
 /// Of a stage's inputs and outputs. Where all families do not fit, they take turns.
 constexpr int64_t kMostBytes = int64_t{2} << 30;
 
@@ -87,6 +92,20 @@ double tiled_work(const task::Task& task, task::Bindings bindings) {
 /// then the cheapest come first: one row in each of two thousand blocks takes minutes, though its arithmetic is nothing.
 double emulated_cost(const task::Task& task, const task::Bindings& bindings, int64_t threads) {
   return std::max({1.0, static_cast<double>(threads) / kFewThreads, hidden_work(task, bindings) / kFewOperations, tiled_work(task, bindings) / kFewTiledOperations});
+}
+
+/// A shape, and the seconds that its longest batch took.
+using Took = std::pair<task::Bindings, double>;
+
+/// What a batch at a shape may take at most where time grows as extents do, judged by the shapes that were met.
+double expected_s(const task::Bindings& shape, std::span<const Took> met) {
+  double least = HUGE_VAL;
+  for (const auto& [other, seconds] : met) {
+    double growth = 1;
+    for (const auto& [symbol, extent] : shape) growth *= std::max(1.0, static_cast<double>(extent) / static_cast<double>(std::max<int64_t>(other.at(symbol), 1)));
+    least = std::min(least, seconds * growth);
+  }
+  return met.empty() ? 0 : least;
 }
 
 /// What to do about a kernel whose time grows faster than the task's: empty where no symbol is longer than in all workloads. Names no number of
@@ -354,6 +373,7 @@ Result<Verdict> HiddenTrial::check_planned(const kernel::Kernel& kernel, const t
       calls.back().order_seed = base::secret_seed();
     }
     const auto outcome = loaded.session->run(calls, deadline);
+    longest_s_ = std::max(longest_s_, static_cast<double>(outcome.wall_ns) * 1e-9);
     if (outcome.how != target::BatchOutcome::How::kDone) {
       Verdict verdict = verdict_of(outcome);
       if (outcome.how == target::BatchOutcome::How::kDeadline) verdict.reason += if_too_slow(stage.task(), bindings);
@@ -428,6 +448,7 @@ Result<Verdict> HiddenTrial::check(const kernel::Kernel& kernel, int most, bool 
   tried_.insert(shapes.begin(), shapes.end());
   size_t passed = 0;
   bool elsewhere = false;  // than at workloads
+  std::vector<Took> met;
   for (size_t i = 0; i < shapes.size(); ++i) {
     const task::Bindings bindings = shapes[i];
     const Stopwatch watch(spent.verify);
@@ -450,10 +471,14 @@ Result<Verdict> HiddenTrial::check(const kernel::Kernel& kernel, int most, bool 
       stage = own.get();
     }
     if (!stage) continue;
+    // The emulator may be too slow for a long shape where the kernel is not: one whose blocks take row after row and meet at each.
+    if (i >= shared && loader_.emulates(kernel) && expected_s(bindings, met) > kMostExpectedShare * static_cast<double>(deadline.count())) continue;
+    longest_s_ = 0;
     HONE_TRY(Verdict verdict, check_at(kernel, bindings, *stage, deadline, thorough));
     // It may rely on what a workload's values fit into; an answer has to be right wherever there is one.
     if (i >= baked && verdict.kind == VerdictKind::kDoesNotCompile) continue;
     if (!verdict.accepted()) return verdict;
+    met.emplace_back(bindings, longest_s_);
     if (nearer(verdict, closest)) closest = std::move(verdict);
   }
   if (passed > 0) generic_ = elsewhere;

@@ -61,6 +61,7 @@ class HiddenTrial {
   Loader& loader_;
   bool generic_ = true;  ///< the kernel that was checked last admits a hidden shape
   std::map<bool, std::vector<task::Bindings>> shapes_;       ///< by whether the emulator runs the kernel; drawn when first needed
+  double longest_s_ = 0;  ///< of the batches of the shape that was checked last
   std::set<task::Bindings> tried_;
   std::shared_ptr<double> nearest_ = std::make_shared<double>(0);  ///< of the kernel being checked, on all stages
   std::map<task::Bindings, std::unique_ptr<Stage>> stages_;  ///< made when first needed
