@@ -10,6 +10,8 @@ bool grows(const kernel::Kernel& kernel, const task::Task& task, const kernel::L
   task::Bindings values = limits;
   for (const auto& [name, value] : kernel.config) values[name] = value;
   for (const std::string& symbol : task.symbols()) values[symbol] = kFar;
+  // Who says in its requirements how many blocks there must be room for counts on those.
+  if (std::ranges::any_of(kernel.header.require, [](const task::IntExpr& condition) { return condition.symbols().contains("SMS"); })) return false;
   return std::ranges::all_of(kernel.header.launches, [&](const kernel::Launch& launch) {
     double blocks = 1;
     for (const task::IntExpr& extent : launch.grid) {
