@@ -68,8 +68,6 @@ inline void begin_block(Block& b, Cluster& c, int rank) {
     t.acquired = t.fence = t.warp_time = t.phase_time = t.cluster_time = t.cluster_before = 0;
     t.cluster_came = false;
     t.waits_pc = 0;
-    t.seen_time = 0;
-    t.doubted = nullptr;
     t.line = 0;
     t.pc = 0;
     t.stack = nullptr;

@@ -1,7 +1,7 @@
 // What one access means for a word of memory: whether its bytes were written, and whether it is ordered after those of
 // other threads.
 //
-// Order is kept as a scalar clock, advanced at each synchronisation and each atomic or volatile write. A write at time t is ordered before what a
+// Order is kept as a scalar clock, advanced at each synchronisation. A write at time t is ordered before what a
 // thread does now when the thread has seen a synchronisation after t: of its warp, of its block, of its cluster,
 // or by reading (atomic or volatile) what somebody released after t behind a fence. Coarser than vector clocks: some races
 // between blocks go unnoticed, what is ordered is never called a race.
@@ -72,33 +72,11 @@ inline const Flight* flight_to(const Block& b, int64_t offset) {
   return nullptr;
 }
 
-/// An atomic or volatile read of what another block wrote likewise, with nothing that orders it: no race by itself, as a flag is read so.
-/// But where its writer wrote it before something else that this thread has seen already, a card may show it as it was. Whether that
-/// matters is seen at the thread's next access: an atomic operation on the word, or a second look at it, is right all the same.
-inline void look(const Cell& c, bool write, uint64_t pc) {
-  Thread& t = *m.thread;
-  const uint32_t who = c.w_who & kThreadBits;
-  const bool known = c.r_time >= c.w_time && distance(c.r_who, m.me) == 0;
-  if (t.seen_time <= c.w_time || t.seen_who != who) {
-    t.seen_time = c.w_time, t.seen_who = who;
-  } else if (!write && !known) {
-    t.doubted = &c;
-    t.doubted_pc = static_cast<uint32_t>(pc), t.doubted_other_pc = c.w_pc, t.doubted_who = who;
-  }
-}
-inline void settle_doubt(const Cell& c, uint64_t pc) {
-  Thread& t = *m.thread;
-  if (t.doubted_pc == static_cast<uint32_t>(pc)) return;  // the other half of the same read, or a loop's next one
-  if (t.doubted != &c) race(t.doubted_who, true, false, t.doubted_pc, t.doubted_other_pc, "memory");
-  t.doubted = nullptr;
-}
-
 /// One word: `bytes` are those touched of its four. `owner`: the block whose shared memory it is; null: other memory.
 inline void touch(const Shadow& s, int64_t word, uint32_t bytes, bool write, bool read, Access how, uint64_t pc, const Block* owner) {
   const bool shared = owner != nullptr;
   Cell& c = s.cells[word];
   const bool soft = how != Access::kPlain;
-  if (m.thread->doubted) settle_doubt(c, pc);
   const uint32_t late = is_late(*m.thread) ? kLateBit : 0;
   if (read && (s.valid[word] & bytes) != bytes) {
     Text text;
@@ -114,9 +92,6 @@ inline void touch(const Shadow& s, int64_t word, uint32_t bytes, bool write, boo
   if (conflicts_w && !ordered(c.w_who, c.w_time, level_of(c.w_who), shared)) {
     race(c.w_who, true, write, pc, c.w_pc, shared ? "shared memory" : "memory");
   }
-  if (soft && read && !shared && c.w_time && (bytes_of(c.w_who) & bytes) && distance(c.w_who, m.me) == 3 &&
-      !ordered(c.w_who, c.w_time, level_of(c.w_who), shared))
-    look(c, write, pc);
   if (write) {
     const bool conflicts_r = c.r_time && (bytes_of(c.r_who) & bytes) && !(soft && (c.r_who & kAtomicBit));
     if (conflicts_r && !ordered(c.r_who, c.r_time, level_of(c.r_who), shared))
@@ -161,7 +136,6 @@ inline void touch(const Shadow& s, int64_t word, uint32_t bytes, bool write, boo
 inline void touch_range(const Shadow& s, int64_t offset, int64_t n, bool write, bool read, Access how, uint64_t pc, const Block* owner) {
   if (n == 4 && (offset & 3) == 0) {
     touch(s, offset >> 2, 15, write, read, how, pc, owner);
-    if (write && how != Access::kPlain && !owner) ++m.clock;  // which of a thread's writes was first
     return;
   }
   for (int64_t at = offset; at < offset + n;) {
@@ -170,7 +144,6 @@ inline void touch_range(const Shadow& s, int64_t offset, int64_t n, bool write, 
     touch(s, word, bytes, write, read, how, pc, owner);
     at = end;
   }
-  if (write && how != Access::kPlain && !owner) ++m.clock;
 }
 
 }  // namespace hone::simt

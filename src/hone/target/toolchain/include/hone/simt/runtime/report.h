@@ -59,9 +59,8 @@ inline void found(Finding finding, const Text& text, const Thread* thread, uint6
     const int64_t old = r.thread[0] + m.dims[0] * (r.thread[1] + m.dims[1] * r.thread[2]);
     const int64_t mine = thread ? thread_number(thread) : 0;
     if (b.index > before || (b.index == before && mine >= old)) return;
-    // What follows from it is none: a thread that was lost has not written, nor does it come to barriers and shuffles.
-    const bool follows = finding == Finding::kUninitialised || finding == Finding::kDivergent;
-    if (b.index == before && (b.time != m.found_time || (follows && r.finding != finding))) return;
+    // What follows from it is none: a thread that was lost has not written, nor does it come to barriers.
+    if (b.index == before && (b.time != m.found_time || (finding == Finding::kUninitialised && r.finding != finding))) return;
   }
   m.found_time = b.time;
   m.found_cluster = b.cluster->number;

@@ -52,12 +52,6 @@ struct Thread {
   uint32_t cluster_time, cluster_before;  ///< of the last phase of its cluster's barrier that it waited for, and the one before
   uint32_t cluster_phase;                 ///< of that barrier, to which it came
   bool cluster_came;                      ///< and has not waited for it
-  // What another block wrote last of what it has read by atomic or volatile reads, with nothing that orders it: when, who.
-  uint32_t seen_time, seen_who;
-  // An older one of the same thread's, read after it: what was meant to be there before the other is not ordered so. A finding
-  // unless the thread looks there again: it may be waiting for it, or go on to an atomic operation.
-  const void* doubted;     ///< the word's cell; null: none
-  uint32_t doubted_pc, doubted_other_pc, doubted_who;
   uint32_t waits_pc;     ///< where it last asked for a phase that is not complete; 0: nowhere
   uint16_t waits_for;    ///< which of its block's barriers with phases that is
   uint16_t x, y, z;
