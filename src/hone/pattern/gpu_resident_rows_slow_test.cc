@@ -3,41 +3,28 @@
 #include <gtest/gtest.h>
 
 #include "hone/base/testing/covering.h"
-#include "hone/evaluate/evaluator.h"
-#include "hone/pattern/gpu_patterns.h"
 #include "hone/pattern/gpu_rounds.h"
-#include "hone/pattern/normal_form.h"
+#include "hone/pattern/gpu_rows_testing.h"
 
 namespace hone::pattern {
 namespace {
 
-struct Given {
-  const char* name;
-  const char* compute;
-  std::vector<std::string> inputs;
-};
-void PrintTo(const Given& given, std::ostream* out) { *out << given.name; }
+using gpu_rows_testing::Emulated;
+using gpu_rows_testing::Given;
+using gpu_rows_testing::name_of;
 
 bool has_several_rounds(const Program& program) { return rounds_of(program, true).size() > 1; }
 
 class GpuResidentRows : public testing::TestWithParam<Given> {};
 
 TEST_P(GpuResidentRows, AreAccepted) {
-  const auto task = task::task_from_expressions(GetParam().compute, GetParam().inputs, {"B=3,D=301", "B=2,D=256"});
-  ASSERT_TRUE(task) << task.error().to_string();
-  auto simt = target::simt_toolchain();
-  if (!simt) GTEST_SKIP() << simt.error().to_string();
-  const std::shared_ptr<target::Toolchain> toolchain = std::move(*simt);
-  auto evaluator = evaluate::emulated_evaluator(*task, toolchain, {});
-  ASSERT_TRUE(evaluator) << evaluator.error().to_string();
-  const task::Task normal = normal_form(*task);
-  const auto program = find_program(normal, {.columns = true, .scans = true, .slices = true, .fences = {}});
-  ASSERT_TRUE(program) << program.error().to_string();
+  const Emulated emulated(GetParam(), {"B=3,D=301", "B=2,D=256"});
+  if (!emulated.unavailable().empty()) GTEST_SKIP() << emulated.unavailable();
   for (const kernel::Language language : {kernel::Language::kCuda, kernel::Language::kHip}) {
-    auto groups = gpu::resident_rows(*program, language), rows = gpu::rows(*program, language), split = gpu::split(*program, language);
+    auto groups = gpu::resident_rows(emulated.program(), language), rows = gpu::rows(emulated.program(), language), split = gpu::split(emulated.program(), language);
     ASSERT_TRUE(rows) << rows.error().to_string();
     ASSERT_TRUE(split) << split.error().to_string();
-    ASSERT_TRUE(groups || !has_several_rounds(*program)) << groups.error().to_string();
+    ASSERT_TRUE(groups || !has_several_rounds(emulated.program())) << groups.error().to_string();
     if (groups) groups->config = {{"THREADS", 64}, {"VEC", language == kernel::Language::kCuda ? 1 : 2}, {"WORDS", 1}, {"RESIDENT", 2}};
     rows->config = {{"THREADS", 64}, {"ROWS", 1}, {"VEC", 2}, {"WORDS", 1}, {"UNROLL", 1}};   // long_rows
     split->config = {{"THREADS", 64}, {"VEC", 1}, {"UNROLL", 2}, {"BLOCKS", 1}, {"BACK", 1}, {"LAST", 8}};
@@ -47,63 +34,36 @@ TEST_P(GpuResidentRows, AreAccepted) {
       const kernel::Kernel& kernel = all[i];
       // HIP, the same text on wider waves, takes one of them in `make check`.
       if (language == kernel::Language::kHip && !base::testing::takes_item(i, all.size())) continue;
-      const auto screening = (*evaluator)->screen(kernel);
-      ASSERT_TRUE(screening) << screening.error().to_string();
-      EXPECT_TRUE(screening->verdict.accepted()) << kernel.author << ": " << evaluate::name_of(screening->verdict.kind) << ": "
-          << screening->verdict.reason << "\n"
-                                                 << screening->verdict.detail << "\n" << kernel.source;
+      emulated.expect_accepted(kernel);
     }
   }
 }
 
 /// A channel's values lie in pieces, none of whole words, and all in the registers of one block: nothing moves as words.
 TEST(GpuRows, HoldRowsOfPieces) {
-  const auto task = task::task_from_expressions("y = batch_norm(x, w, b)", {"x=f32[N,C,H,W]", "w=f32[C]", "b=f32[C]"}, {"N=3,C=5,H=7,W=9"});
-  ASSERT_TRUE(task) << task.error().to_string();
-  auto simt = target::simt_toolchain();
-  if (!simt) GTEST_SKIP() << simt.error().to_string();
-  const std::shared_ptr<target::Toolchain> toolchain = std::move(*simt);
-  auto evaluator = evaluate::emulated_evaluator(*task, toolchain, {});
-  ASSERT_TRUE(evaluator) << evaluator.error().to_string();
-  const task::Task normal = normal_form(*task);
-  const auto program = find_program(normal, {.columns = true, .scans = true, .slices = true, .fences = {}});
-  ASSERT_TRUE(program) << program.error().to_string();
+  const Emulated emulated({"", "y = batch_norm(x, w, b)", {"x=f32[N,C,H,W]", "w=f32[C]", "b=f32[C]"}}, {"N=3,C=5,H=7,W=9"});
+  if (!emulated.unavailable().empty()) GTEST_SKIP() << emulated.unavailable();
   for (const int64_t vec : {1, 8}) {
-    auto rows = gpu::rows(*program, kernel::Language::kCuda);
+    auto rows = gpu::rows(emulated.program(), kernel::Language::kCuda);
     ASSERT_TRUE(rows) << rows.error().to_string();
     rows->config = {{"THREADS", 64}, {"ROWS", 1}, {"VEC", vec}, {"WORDS", 32 / vec}, {"UNROLL", 2}};
-    const auto screening = (*evaluator)->screen(*rows);
-    ASSERT_TRUE(screening) << screening.error().to_string();
-    EXPECT_TRUE(screening->verdict.accepted()) << evaluate::name_of(screening->verdict.kind) << ": " << screening->verdict.reason << "\n"
-                                               << rows->source;
+    emulated.expect_accepted(*rows);
   }
 }
 
 class GpuSplitColumns : public testing::TestWithParam<Given> {};
 
 TEST_P(GpuSplitColumns, AreAccepted) {
-  const auto task = task::task_from_expressions(GetParam().compute, GetParam().inputs, {"A=2,B=37,D=20", "A=1,B=16,D=21"});
-  ASSERT_TRUE(task) << task.error().to_string();
-  auto simt = target::simt_toolchain();
-  if (!simt) GTEST_SKIP() << simt.error().to_string();
-  const std::shared_ptr<target::Toolchain> toolchain = std::move(*simt);
-  auto evaluator = evaluate::emulated_evaluator(*task, toolchain, {});
-  ASSERT_TRUE(evaluator) << evaluator.error().to_string();
-  const task::Task normal = normal_form(*task);
-  const auto program = find_program(normal, {.columns = true, .scans = true, .slices = true, .fences = {}});
-  ASSERT_TRUE(program) << program.error().to_string();
+  const Emulated emulated(GetParam(), {"A=2,B=37,D=20", "A=1,B=16,D=21"});
+  if (!emulated.unavailable().empty()) GTEST_SKIP() << emulated.unavailable();
   for (const kernel::Language language : {kernel::Language::kCuda, kernel::Language::kHip}) {
-    auto split = gpu::split_columns(*program, language), whole = gpu::columns(*program, language);
+    auto split = gpu::split_columns(emulated.program(), language), whole = gpu::columns(emulated.program(), language);
     ASSERT_TRUE(split) << split.error().to_string();
     ASSERT_TRUE(whole) << whole.error().to_string();
     split->config = {{"ACROSS", 8}, {"DOWN", 8}, {"VEC", 2}, {"UNROLL", 1}, {"BLOCKS", 1}};
     whole->config = {{"ACROSS", 8}, {"DOWN", 8}, {"VEC", 2}, {"HELD", 1}, {"UNROLL", 2}};   // long_columns
     for (const kernel::Kernel& kernel : {*split, *whole}) {
-      const auto screening = (*evaluator)->screen(kernel);
-      ASSERT_TRUE(screening) << screening.error().to_string();
-      EXPECT_TRUE(screening->verdict.accepted()) << kernel.author << ": " << evaluate::name_of(screening->verdict.kind) << ": "
-          << screening->verdict.reason << "\n"
-                                                 << screening->verdict.detail << "\n" << kernel.source;
+      emulated.expect_accepted(kernel);
     }
   }
 }
@@ -112,9 +72,8 @@ INSTANTIATE_TEST_SUITE_P(Columns, GpuSplitColumns,
                          testing::Values(Given{"mean", "y = mean(x, axis=1)", {"x=f32[A,B,D]"}}, Given{"argmin", "y = argmin(x, axis=1)",
                              {"x=f32[A,B,D]"}},
                                          Given{"any_and_largest", "a = any(x > 1.6, axis=1)\nm = max(x, axis=1)\n", {"x=bf16[A,B,D]"}}),
-                         [](const auto& parameter) { return std::string(parameter.param.name); });
+                         name_of);
 
-const auto name_of = [](const auto& parameter) { return std::string(parameter.param.name); };
 INSTANTIATE_TEST_SUITE_P(Rows, GpuResidentRows,
                          testing::Values(Given{"softmax", "y = softmax(x, axis=-1)", {"x=f32[B,D]"}},
                                          Given{"layer_norm", "y = layer_norm(x, w, b)", {"x=f32[B,D]", "w=f32[D]", "b=f32[D]"}},

@@ -3,35 +3,22 @@
 #include <gtest/gtest.h>
 
 #include "hone/base/testing/covering.h"
-#include "hone/evaluate/evaluator.h"
-#include "hone/pattern/gpu_patterns.h"
-#include "hone/pattern/normal_form.h"
+#include "hone/pattern/gpu_rows_testing.h"
 
 namespace hone::pattern {
 namespace {
 
-struct Given {
-  const char* name;
-  const char* compute;
-  std::vector<std::string> inputs;
-};
-void PrintTo(const Given& given, std::ostream* out) { *out << given.name; }
+using gpu_rows_testing::Emulated;
+using gpu_rows_testing::Given;
+using gpu_rows_testing::name_of;
 
 class GpuSharedRows : public testing::TestWithParam<Given> {};
 
 TEST_P(GpuSharedRows, IsAcceptedWhateverItKeeps) {
-  const auto task = task::task_from_expressions(GetParam().compute, GetParam().inputs, {"B=3,D=301", "B=2,D=512"});
-  ASSERT_TRUE(task) << task.error().to_string();
-  auto simt = target::simt_toolchain();
-  if (!simt) GTEST_SKIP() << simt.error().to_string();
-  const std::shared_ptr<target::Toolchain> toolchain = std::move(*simt);
-  auto evaluator = evaluate::emulated_evaluator(*task, toolchain, {});
-  ASSERT_TRUE(evaluator) << evaluator.error().to_string();
-  const task::Task normal = normal_form(*task);
-  const auto program = find_program(normal, {.columns = true, .scans = true, .slices = true, .fences = {}});
-  ASSERT_TRUE(program) << program.error().to_string();
+  const Emulated emulated(GetParam(), {"B=3,D=301", "B=2,D=512"});
+  if (!emulated.unavailable().empty()) GTEST_SKIP() << emulated.unavailable();
   for (const kernel::Language language : {kernel::Language::kCuda, kernel::Language::kHip}) {
-    const auto group = gpu::shared_rows(*program, language);
+    const auto group = gpu::shared_rows(emulated.program(), language);
     ASSERT_TRUE(group) << group.error().to_string();
     const std::vector<kernel::Config> configs = {
         // One tile of several stays, and one group takes all rows; everything stays; a place for the row to come; as many
@@ -48,10 +35,7 @@ TEST_P(GpuSharedRows, IsAcceptedWhateverItKeeps) {
       if (!all && turn++ % 2 != 0) continue;
       kernel::Kernel kernel = *group;
       kernel.config = config;
-      const auto screening = (*evaluator)->screen(kernel);
-      ASSERT_TRUE(screening) << screening.error().to_string();
-      EXPECT_TRUE(screening->verdict.accepted()) << evaluate::name_of(screening->verdict.kind) << ": " << screening->verdict.reason << "\n"
-                                                 << screening->verdict.detail << "\n" << kernel::with_config(kernel, kernel.config);
+      emulated.expect_accepted(kernel);
     }
   }
 }
@@ -59,7 +43,6 @@ TEST_P(GpuSharedRows, IsAcceptedWhateverItKeeps) {
 constexpr const char* kOfChannels = "y = (x - mean(x, axis=(0, 2), keepdims=true)) / sqrt(var(x, axis=(0, 2), keepdims=true) + 1e-5)";
 constexpr const char* kInThreeRounds = "y = x / sum(abs(x - mean(x, axis=-1, keepdims=true)), axis=-1, keepdims=true)";
 
-const auto name_of = [](const auto& parameter) { return std::string(parameter.param.name); };
 const std::vector<Given> kSharedRows = {Given{"softmax_bf16", "y = softmax(x, axis=-1)", {"x=bf16[B,D]"}},
                                       Given{"residual_norm", "y = rms_norm(x + r)", {"x=f32[B,D]", "r=bf16[B,D]"}},
                                       Given{"channel_norm", kOfChannels, {"x=f32[2,B,D]"}},

@@ -3,44 +3,28 @@
 #include <gtest/gtest.h>
 
 #include "hone/base/testing/covering.h"
-#include "hone/evaluate/evaluator.h"
-#include "hone/pattern/gpu_patterns.h"
-#include "hone/pattern/normal_form.h"
+#include "hone/pattern/gpu_rows_testing.h"
 
 namespace hone::pattern {
 namespace {
 
-struct Given {
-  const char* name;
-  const char* compute;
-  std::vector<std::string> inputs;
-};
-void PrintTo(const Given& given, std::ostream* out) { *out << given.name; }
+using gpu_rows_testing::Emulated;
+using gpu_rows_testing::Given;
+using gpu_rows_testing::name_of;
 
 /// Each pattern's kernel with each of some settings, on the emulator of CUDA; in `make check`, where a verdict on waves that wait for
 /// each other takes its minute, with one of them.
 using Pattern = Result<kernel::Kernel> (*)(const Program&, kernel::Language);
 void expect_accepted(const Given& given, Pattern pattern, const std::vector<kernel::Config>& configs) {
-  const auto task = task::task_from_expressions(given.compute, given.inputs, {"B=23,D=301", "B=2,D=512"});
-  ASSERT_TRUE(task) << task.error().to_string();
-  auto simt = target::simt_toolchain();
-  if (!simt) GTEST_SKIP() << simt.error().to_string();
-  const std::shared_ptr<target::Toolchain> toolchain = std::move(*simt);
-  auto evaluator = evaluate::emulated_evaluator(*task, toolchain, {});
-  ASSERT_TRUE(evaluator) << evaluator.error().to_string();
-  const task::Task normal = normal_form(*task);
-  const auto program = find_program(normal, {.columns = true, .scans = true, .slices = true, .fences = {}});
-  ASSERT_TRUE(program) << program.error().to_string();
-  const auto specialised = pattern(*program, kernel::Language::kCuda);
+  const Emulated emulated(given, {"B=23,D=301", "B=2,D=512"});
+  if (!emulated.unavailable().empty()) GTEST_SKIP() << emulated.unavailable();
+  const auto specialised = pattern(emulated.program(), kernel::Language::kCuda);
   ASSERT_TRUE(specialised) << specialised.error().to_string();
   for (size_t i = 0; i < configs.size(); ++i) {
     if (!base::testing::takes_item(i, configs.size())) continue;
     kernel::Kernel kernel = *specialised;
     kernel.config = configs[i];
-    const auto screening = (*evaluator)->screen(kernel);
-    ASSERT_TRUE(screening) << screening.error().to_string();
-    EXPECT_TRUE(screening->verdict.accepted()) << evaluate::name_of(screening->verdict.kind) << ": " << screening->verdict.reason << "\n"
-                                               << screening->verdict.detail << "\n" << kernel::with_config(kernel, kernel.config);
+    emulated.expect_accepted(kernel);
   }
 }
 
@@ -70,7 +54,6 @@ TEST_P(GpuSpecialisedRows, IsAcceptedInClusters) {
 
 constexpr const char* kOfChannels = "y = (x - mean(x, axis=(0, 2), keepdims=true)) / sqrt(var(x, axis=(0, 2), keepdims=true) + 1e-5)";
 
-const auto name_of = [](const auto& parameter) { return std::string(parameter.param.name); };
 const std::vector<Given> kRows = {Given{"softmax_bf16", "y = softmax(x, axis=-1)", {"x=bf16[B,D]"}},
                                   Given{"residual_norm", "y = rms_norm(x + r)", {"x=f32[B,D]", "r=bf16[B,D]"}},
                                   Given{"channel_norm", kOfChannels, {"x=f32[2,B,D]"}},
