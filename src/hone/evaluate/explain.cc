@@ -9,6 +9,7 @@
 #include "hone/base/trace.h"
 #include "hone/evaluate/error_kind.h"
 #include "hone/evaluate/measure/batch.h"
+#include "hone/evaluate/repeat.h"
 #include "hone/evaluate/sanitize.h"
 #include "hone/evaluate/shape_search.h"
 #include "hone/evaluate/verify/telling.h"
@@ -93,11 +94,7 @@ Result<std::optional<Explanation>> fails_on(const std::vector<int>& slots, const
       if (std::find(wrong.wrong.begin(), wrong.wrong.end(), true) == wrong.wrong.end()) continue;
       found.detail += fmt::format("\n{}: {}", task.outputs[output].first, kind_of_error(wrong));
     }
-    if (calls[i].order != target::BlockOrder::kUsual) {
-      stage.poison({&slot, 1});
-      const target::Call usual = stage.call(slot);
-      if (session.run({&usual, 1}, kExplainDeadline).how == target::BatchOutcome::How::kDone && stage.check(slot).accepted()) found.detail += fmt::format("\n{}", kHangsOnOrder);
-    }
+    if (calls[i].order != target::BlockOrder::kUsual && is_right_in_usual_order(stage, session, slot, kExplainDeadline)) found.detail += fmt::format("\n{}", kHangsOnOrder);
     return std::optional(std::move(found));
   }
   return std::optional<Explanation>();
@@ -146,15 +143,15 @@ std::string bounded_report(const std::string& text) {
   return text.size() > kReportShown ? fmt::format("{}\n…", std::string_view(text).substr(0, kReportShown)) : text;
 }
 
-}  // namespace
-
-static Explanation told_of_wrong(const std::optional<Clue>& clue) {
+Explanation told_of_wrong(const std::optional<Clue>& clue) {
   if (!clue) return {"answers are wrong on secret inputs", "", false};
   std::string reason = fmt::format("output {} is wrong", clue->output);
   reason += clue->workload.empty() ? " at a secret shape" : fmt::format(" at workload {}", clue->workload);
   if (!clue->inputs.empty()) reason += fmt::format(", on secret inputs ({})", clue->inputs);
   return {std::move(reason), clue->looks.empty() ? "" : fmt::format("{}: {}", clue->output, clue->looks), false};
 }
+
+}  // namespace
 
 Explanation told(const Verdict& verdict) {
   if (says_itself(verdict.kind)) return {verdict.reason, verdict.detail, true};

@@ -121,6 +121,16 @@ std::string if_too_slow(const task::Task& task, const task::Bindings& bindings) 
   return fmt::format(", at a longer shape than any workload's: a kernel that is too slow there may say how far it goes, for example requires = [{}]", fmt::join(longer, ", "));
 }
 
+/// Calls what was drawn anew for a slot, at its addresses and with whatever the kernel keeps.
+Verdict call_again(Stage& stage, target::Session& session, int slot, std::chrono::seconds deadline) {
+  stage.poison({&slot, 1});
+  target::Call call = stage.call(slot);
+  call.remembers = true;
+  const auto outcome = session.run({&call, 1}, deadline);
+  if (outcome.how != target::BatchOutcome::How::kDone) return verdict_of(outcome);
+  return unless_near_bound(stage.check(slot));
+}
+
 }  // namespace
 
 std::vector<task::Bindings> HiddenTrial::admitted(const kernel::Kernel& kernel, int most) {
@@ -282,12 +292,7 @@ Verdict HiddenTrial::check_nearly_again(Stage& stage, target::Session& session, 
   if (stage.contents() != stage.calls()) return {};
   const int content = stage.content_of(slot);
   stage.draw_near(content, content, changes_here_and_there(stage), base::secret_seed());
-  stage.poison({&slot, 1});
-  target::Call call = stage.call(slot);
-  call.remembers = true;
-  const auto outcome = session.run({&call, 1}, deadline);
-  if (outcome.how != target::BatchOutcome::How::kDone) return verdict_of(outcome);
-  return said_of_nearly_equal(unless_near_bound(stage.check(slot)));
+  return said_of_nearly_equal(call_again(stage, session, slot, deadline));
 }
 
 /// Once more where the last call was, with other inputs at its addresses and with whatever the kernel keeps: where all calls differ
@@ -304,21 +309,14 @@ Verdict HiddenTrial::check_again(const kernel::Kernel& kernel, Stage& stage, tar
   const bool lined = in_lines && stage.draw_lines(content, rng.next_u64(), denormals);
   const bool told = !lined && telling && stage.draw_telling(content, rng.next_u64(), numbers_in(kernel.source), denormals);
   if (!lined && !told) stage.draw_alike(content, rng.next_u64());
-  stage.poison({&slot, 1});
-  target::Call call = stage.call(slot);
-  call.remembers = true;
-  const auto outcome = session.run({&call, 1}, deadline);
-  if (outcome.how != target::BatchOutcome::How::kDone) return verdict_of(outcome);
-  Verdict verdict = unless_near_bound(stage.check(slot));
+  Verdict verdict = call_again(stage, session, slot, deadline);
   return verdict.accepted() && (lined || told) && denormals ? stage.check_vanished(slot) : verdict;
 }
 
 /// Once more with its blocks in the usual order: whether it is that order which the wrong answer hangs on.
 void HiddenTrial::ask_of_order(Verdict& verdict, Stage& stage, target::Session& session, const target::Call& call, int slot, std::chrono::seconds deadline) const {
   if (!verdict.clue || call.order == target::BlockOrder::kUsual) return;
-  stage.poison({&slot, 1});
-  const target::Call usual = stage.call(slot);
-  if (session.run({&usual, 1}, deadline).how == target::BatchOutcome::How::kDone && stage.check(slot).accepted())
+  if (is_right_in_usual_order(stage, session, slot, deadline))
     verdict.clue->looks += std::string(verdict.clue->looks.empty() ? "" : "; ") + kHangsOnOrder;
 }
 

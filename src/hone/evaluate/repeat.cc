@@ -35,6 +35,12 @@ Verdict check_repeated(Stage& stage, target::Session& session, std::span<const i
   return {};
 }
 
+bool is_right_in_usual_order(Stage& stage, target::Session& session, int slot, std::chrono::nanoseconds deadline) {
+  stage.poison({&slot, 1});
+  const target::Call usual = stage.call(slot);
+  return session.run({&usual, 1}, deadline).how == target::BatchOutcome::How::kDone && stage.check(slot).accepted();
+}
+
 Verdict check_moved(Stage& stage, target::Session& session, std::chrono::nanoseconds deadline) {
   if (!stage.task().deterministic || stage.calls() < 2) return {};
   // Sums of values of all magnitudes hang on their order the most.

@@ -15,6 +15,9 @@ namespace hone::evaluate {
 [[nodiscard]] Verdict check_repeated(Stage& stage, target::Session& session, std::span<const int> slots, int times,
                                      std::chrono::nanoseconds deadline);
 
+/// Whether a call that was wrong with its blocks in another order is right in the usual one.
+[[nodiscard]] bool is_right_in_usual_order(Stage& stage, target::Session& session, int slot, std::chrono::nanoseconds deadline);
+
 /// Calls on equal inputs in all slots of a stage, each of which has addresses of its own, where the task is `deterministic`: sums must not go by
 /// where tensors lie. Draws all contents anew.
 [[nodiscard]] Verdict check_moved(Stage& stage, target::Session& session, std::chrono::nanoseconds deadline);

@@ -83,8 +83,8 @@ class Stage {
   /// Normal values, with whole lines of one kind in some inputs (verify/lines.h); where there is a content a slot. `denormals` as before. False
   /// where no input may have such lines.
   bool draw_lines(int content, uint64_t seed, bool denormals);
-  /// Content number `content` becomes nearly the same as `like`: of each input so many elements, at secret places, are
-  /// those of another draw (a row of a simplex, both of a symmetric pair).
+  /// Content number `content` becomes nearly the same as `like` was drawn, which may be the same content: of each input so many elements,
+  /// at secret places, are those of another draw (a row of a simplex, both of a symmetric pair).
   void draw_near(int content, int like, int64_t changes, uint64_t seed);
   /// Begins, on a thread of its own, what check() will ask about all contents beside the oracle's answers: the anchor's errors on
   /// further inputs. Contents are drawn. Not while a CPU is being timed. Nothing where that is known or begun. What of it is a
