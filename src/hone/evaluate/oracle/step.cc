@@ -96,6 +96,18 @@ double own_roundings(const Node& node, double unit) {
 
 }  // namespace
 
+bool is_less_its_extreme(const task::Graph& graph, int id) {
+  const Node& node = graph.node(id);
+  // Not past casts: of a number and its rounding the difference is a rounding.
+  const auto unrounded = [&](int from) {
+    while (graph.node(from).prim == Prim::kBroadcast || graph.node(from).prim == Prim::kReshape) from = graph.node(from).operands[0];
+    return from;
+  };
+  if (node.prim != Prim::kSub) return false;
+  const Node& extreme = graph.node(unrounded(node.operands[1]));
+  return (extreme.prim == Prim::kMax || extreme.prim == Prim::kMin) && unrounded(extreme.operands[0]) == unrounded(node.operands[0]);
+}
+
 bool keeps_exact(Prim op) {
   if (task::is_elementwise(op)) return task::info_of(op).roundings == 0;
   switch (op) {

@@ -73,6 +73,9 @@ struct Step {
 /// The operation rounds nothing: its results are copies, picks or truth values of its operands.
 [[nodiscard]] bool keeps_exact(task::Prim op);
 
+/// The node is x less its own largest or least element (less_extreme_scale() of kernels/scale_rules.inc).
+[[nodiscard]] bool is_less_its_extreme(const task::Graph& graph, int id);
+
 /// On reduced tracks: rounds inputs, or results of sums, of `step` to the track's type.
 void round_to_track(const Step& step, int64_t count, double* values);
 

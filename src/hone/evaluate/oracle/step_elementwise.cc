@@ -109,30 +109,8 @@ void keep_open(const Step& step, int64_t count, const double* sx, const double* 
     if (std::isinf(sx[i]) || (sy && std::isinf(sy[i]))) scale[i] = HUGE_VAL;
 }
 
-/// x less its own largest or least element.
-bool is_less_its_extreme(const Step& step) {
-  if (step.node().prim != Prim::kSub) return false;
-  const task::Graph& graph = step.graph.graph;
-  const auto laid_out = [&](int id) {
-    while (graph.node(id).prim == Prim::kBroadcast || graph.node(id).prim == Prim::kReshape) id = graph.node(id).operands[0];
-    return id;
-  };
-  const task::Node& extreme = graph.node(laid_out(step.node().operands[1]));
-  return (extreme.prim == Prim::kMax || extreme.prim == Prim::kMin) && laid_out(extreme.operands[0]) == laid_out(step.node().operands[0]);
-}
-
-/// Where that is 0, the element is the extreme itself, and every program has 0 that takes the difference first. One that takes
-/// x * w - m * w loses what a rounding of these is, which its scale allows it, but no more than that: from here on an exponential of it is
-/// any number at all, and a row that a mask fills with -1e30 has an answer.
-constexpr double kMostFused = 0x1p24;
-
-void keep_extremes(int64_t count, const double* x, const double* sx, const double* m, double* scale) {
-  for (int64_t i = 0; i < count; ++i)
-    if (x[i] == m[i] && std::abs(x[i]) >= kMostFused && sx[i] <= std::abs(x[i])) scale[i] = 0;
-}
-
 Tensor binary_step(const Step& step) {
-  const bool less_its_extreme = is_less_its_extreme(step);
+  const bool less_its_extreme = is_less_its_extreme(step.graph.graph, step.id);
   const Kernels& k = kernels();
   const Prim op = step.node().prim;
   const Finish finish(step);
@@ -152,7 +130,7 @@ Tensor binary_step(const Step& step) {
     finish.add(n, out.value + i, out.scale + i);
     settle_elementwise(step, n, x, a.exact() ? nullptr : sx, y, b.exact() ? nullptr : sy, out.value + i, out.scale + i);
     keep_open(step, n, sx, sy, out.scale + i);
-    if (less_its_extreme) keep_extremes(n, x, sx, y, out.scale + i);
+    if (less_its_extreme) k.less_extreme(n, x, sx, y, out.scale + i);
   }
   return out.tensor;
 }

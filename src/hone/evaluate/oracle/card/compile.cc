@@ -7,6 +7,7 @@
 
 #include "hone/evaluate/oracle/attributes.h"
 #include "hone/evaluate/oracle/kernels/kernels.h"
+#include "hone/evaluate/oracle/step.h"
 #include "hone/task/graph/prim_info.h"
 
 namespace hone::evaluate {
@@ -344,6 +345,7 @@ class ReductionCompiler {
       if (!scaled(below)) i.flags |= kUnaryFlags[to];
     }
     if (scaled(id)) i.flags |= card::kScaled;
+    if (is_less_its_extreme(graph_.graph, id)) i.flags |= card::kLessExtreme;
     i.least = fact(id).least;
     if (n.prim == Prim::kCast) {
       put_cast(id, i);

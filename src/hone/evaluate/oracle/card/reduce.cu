@@ -155,8 +155,9 @@ HONE_ORACLE_FUNCTION void binary(const Instruction& i, Registers& r, Value value
   for_elements<op>([&](int e) {
     const double p = r.value[i.a][e], q = r.value[i.b][e], s = r.scale[i.a][e], t = r.scale[i.b][e], v = rounded_result(i, value(p, q));
     r.value[i.out][e] = held_result(i, v);
-    if (i.flags & kScaled)
-      r.scale[i.out][e] = result_scale(i, moved(p, operand_scale(i, kExactA, p, s), q, operand_scale(i, kExactB, q, t), v), v);
+    if (!(i.flags & kScaled)) return;
+    const double d = operand_scale(i, kExactA, p, s), result = result_scale(i, moved(p, d, q, operand_scale(i, kExactB, q, t), v), v);
+    r.scale[i.out][e] = i.flags & kLessExtreme ? less_extreme_scale(p, d, q, result) : result;
   });
 }
 

@@ -55,6 +55,9 @@ struct Kernels {
   /// s += factor * max(|y|, least): the rounding of a computed value to a narrower float whose smallest normal is `least`
   void (*narrowed)(int64_t n, const double* y, double factor, double least, double* s);
 
+  /// s = the scale of x - m, which was s, where m is x's own largest or least element (less_extreme_scale())
+  void (*less_extreme)(int64_t n, const double* x, const double* sx, const double* m, double* s);
+
   /// y = (double)(float)y
   void (*round_f32)(int64_t n, double* y);
 
