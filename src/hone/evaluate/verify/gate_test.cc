@@ -235,6 +235,16 @@ TEST(Gate, WhatIsDividedByAnOverflowMayBeZero) {
   EXPECT_EQ(reference.anchor.count, 0);
 }
 
+TEST_F(GateByClass, WhatOverflowedStaysSoHoweverSmallItIsMade) {
+  // The squares' sum is beyond f32 and their mean is not: who divides the sum has 0, who adds up quotients 1e-19.
+  const std::vector<std::vector<double>> inputs = {std::vector<double>(64, 6e18)};
+  for (const char* const compute : {"y = rsqrt(mean(x * x) + 1e-5)", "y = rsqrt(sum(x * x) * 0.015625 + 1e-5)"})
+    for (const float found : {0.0F, 1.6666667e-19F}) EXPECT_TRUE(accepts(compute, inputs, {found})) << compute << found;
+  const std::vector<std::vector<double>> smaller = {std::vector<double>(64, 6e17)};
+  EXPECT_TRUE(accepts("y = rsqrt(mean(x * x) + 1e-5)", smaller, {1.6666667e-18F}));
+  EXPECT_FALSE(accepts("y = rsqrt(mean(x * x) + 1e-5)", smaller, {0}));
+}
+
 TEST_F(GateByClass, WhatMayOverflowMayBecomeNaN) {
   // The exponential is the last but a few of f32's numbers here: a library's may be infinite, and the quotient or the product with zero NaN.
   constexpr double kNearlyInfinite = 88.722839, kFar = 87;
