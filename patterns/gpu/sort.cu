@@ -52,7 +52,7 @@ __global__ void __launch_bounds__(THREADS) sort_tiles(@parameters@, @key_storage
     mine[k] = there ? static_cast<Key>(hone::gpu::value(@tensor@[(outer * length + at) * @inner@ + inner])) : Key{};
     places_at[k] = there ? static_cast<int32_t>(at) : hone::gpu::kNowhere;
   }
-  hone::gpu::sort_tiles<kDescending, THREADS, ROWS, TILE>(mine, places_at);
+  hone::gpu::sort_tiles<kDescending, THREADS, ROWS>(mine, places_at, TILE);
   for (int k = threadIdx.x; k < ROWS * TILE; k += THREADS) {
     const int64_t line = line0 + k / TILE, at = start + k % TILE;
     if (line >= lines || at >= length) continue;

@@ -60,6 +60,7 @@ std::vector<Offer> direct_gpu_offers(const task::Task& task, kernel::Language la
   if (!program) {
     add("concat", "each piece in its place", gpu::concat(task, language));
     add("scatter", "an owner for each sum", gpu::scatter(task, language));
+    add("topk", "the first of each row without sorting it", gpu::topk(task, language));
     add("sort", "tiles in shared memory, then merges", gpu::sort(task, language));
     why_not.push_back("map, rows: " + program.error().message);
     return offers;

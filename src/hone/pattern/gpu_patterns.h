@@ -12,7 +12,8 @@
 
 namespace hone::pattern::gpu {
 
-/// Rows sorted, their places, or the first of either.
+/// A few of each row's first in sorted order, their places or both; rows sorted, their places, or the first of either.
+[[nodiscard]] Result<kernel::Kernel> topk(const task::Task& task, kernel::Language language);
 [[nodiscard]] Result<kernel::Kernel> sort(const task::Task& task, kernel::Language language);
 [[nodiscard]] Result<kernel::Kernel> scatter(const task::Task& task, kernel::Language language);
 /// Element-wise work on and behind one concatenation.

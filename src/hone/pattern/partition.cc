@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -195,12 +196,58 @@ void merge_core(const Pieces& pieces, const Nodes& core, Covered covered, std::v
   groups = std::move(rest);
 }
 
+/// A contraction with what is computed element by element of its factors, or with the casts among that: i32(x) @ i32(w) is a product of
+/// bytes only where both casts are in it, and no pair of two pieces has both.
+std::vector<Nodes> factor_cores(const Graph& graph) {
+  std::vector<Nodes> cores;
+  for (size_t id = 0; id < graph.nodes.size(); ++id) {
+    const Node& node = graph.nodes[id];
+    if (node.prim != Prim::kDot && node.prim != Prim::kConv && node.prim != Prim::kConvTranspose) continue;
+    for (const bool all : {true, false}) {
+      size_t factors = 0;
+      Nodes core = {static_cast<int>(id)};
+      for (const int operand : node.operands) {
+        std::vector<int> work = {operand};
+        bool computed = false;
+        while (!work.empty()) {
+          const Node& at = graph.node(work.back());
+          const bool inside = at.prim == Prim::kCast || (all && task::is_elementwise(at.prim));
+          if (inside) core.insert(work.back()), computed = true;
+          work.pop_back();
+          if (inside || is_view(at)) work.insert(work.end(), at.operands.begin(), at.operands.end());
+        }
+        factors += computed;
+      }
+      if (factors > 1 && (cores.empty() || cores.back() != core)) cores.push_back(std::move(core));
+    }
+  }
+  return cores;
+}
+
+/// Sorts and places of one thing, which one kernel has together, with what keeps the first of each.
+std::vector<Nodes> sort_cores(const Graph& graph) {
+  std::map<std::tuple<int, int64_t, bool>, Nodes> cores;
+  for (size_t id = 0; id < graph.nodes.size(); ++id) {
+    const Node& node = graph.nodes[id];
+    if (node.prim != Prim::kSort && node.prim != Prim::kArgSort) continue;
+    Nodes& core = cores[{node.operands[0], node.attr<int64_t>("axis"), node.attr<bool>("descending")}];
+    core.insert(static_cast<int>(id));
+    for (size_t reader = id + 1; reader < graph.nodes.size(); ++reader)
+      if (graph.nodes[reader].prim == Prim::kSlice && graph.nodes[reader].operands[0] == static_cast<int>(id)) core.insert(static_cast<int>(reader));
+  }
+  std::vector<Nodes> all;
+  for (auto& [what, core] : cores) all.push_back(std::move(core));
+  return all;
+}
+
 }  // namespace
 
 Partition partition(const task::Task& task, Covered covered, bool reread) {
   const Pieces pieces(task, reread);
   std::vector<Nodes> groups = pieces.singles();
   for (const Nodes& core : attention_cores(task.primitive)) merge_core(pieces, core, covered, groups);
+  for (const Nodes& core : sort_cores(task.primitive)) merge_core(pieces, core, covered, groups);
+  for (const Nodes& core : factor_cores(task.primitive)) merge_core(pieces, core, covered, groups);
   std::set<std::pair<Nodes, Nodes>> refused;
   for (bool again = true; again;) {
     again = false;

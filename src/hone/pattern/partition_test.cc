@@ -66,6 +66,18 @@ TEST(Partition, OutputsThatNothingConnectsAreParts) {
   EXPECT_THAT(parts.between, IsEmpty());
 }
 
+// Neither cast alone makes the product one of bytes.
+TEST(Partition, BothFactorsCastsGoIntoTheirProduct) {
+  const task::Task task = task_of("y = sum(relu(f32(i32(x) @ i32(w).T)), axis=1)", {"x=i8[B,D]", "w=i8[C,D]"}, "B=4,C=5,D=3");
+  const Partition parts = partition(task, [](const task::Task& part) {
+    const auto found = find_contraction(part);
+    return found.has_value() || std::ranges::none_of(part.primitive.nodes, [](const task::Node& node) { return node.prim == task::Prim::kDot; });
+  });
+  ASSERT_EQ(parts.parts.size(), 2U);
+  EXPECT_THAT(parts.parts[0].task.inputs, ::testing::SizeIs(2));
+  EXPECT_EQ(parts.parts[0].task.inputs[0].type.dtype, task::DType::kI8);
+}
+
 TEST(Contraction, SortsLettersByRole) {
   const task::Task task = task_of("y = einsum('bik,bkj->bij', x, w) + c", {"x=f32[B,I,K]", "w=bf16[B,K,J]", "c=f32[J]"}, "B=2,I=3,K=4,J=5");
   const auto found = find_contraction(task);
