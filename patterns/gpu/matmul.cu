@@ -2,7 +2,7 @@
 language = "@language@"
 pattern  = "matmul"
 note     = "@note@"
-@requires@tunables = { ROWS = [128, 64], COLUMNS = [128, 64], DEPTH = [16, 8], GROUP = [8, 1, 4, 16]@waves@ }
+@requires@tunables = { ROWS = [@rows_values@], COLUMNS = [@columns_values@], DEPTH = [16, 8], GROUP = [8, 1, 4, 16]@waves@ }
 @workspaces@@launches@*/
 // Matmul in fp32 without matrix units: a block makes a tile of ROWS x COLUMNS of the result, DEPTH of the sum at a time
 // through shared memory; then the element-wise rest of the computation runs over the tile and the result is written

@@ -2,7 +2,7 @@
 language = "@language@"
 pattern  = "matmul"
 note     = "@note@"
-@requires@tunables = { ROWS = [@rows_values@], COLUMNS = [128, 64, 256], DEPTH = [32, 16], WARP_ROWS = [32, 64, 16], WARP_COLUMNS = [64, 32, 128], STAGES = [4, 3, 2], GROUP = [8, 1, 4, 16]@waves@ }
+@requires@tunables = { ROWS = [@rows_values@], COLUMNS = [@columns_values@], DEPTH = [32, 16], WARP_ROWS = [32, 64, 16], WARP_COLUMNS = [64, 32, 128], STAGES = [4, 3, 2], GROUP = [8, 1, 4, 16]@waves@ }
 constraints = [
   "ROWS % WARP_ROWS == 0 and COLUMNS % WARP_COLUMNS == 0 and WARP_ROWS * WARP_COLUMNS <= 2048",
   "@threads@ * select(WARP_ROWS * WARP_COLUMNS > 1024, 256, 128) <= 65536",

@@ -2,7 +2,7 @@
 language = "@language@"
 pattern  = "matmul"
 note     = "@note@"
-@requires@tunables = { ROWS = [128, 256, 64], COLUMNS = [@widths@], STAGES = [5, 4, 3, 6], TURNS = [@turns@], AHEAD = [2, 4, 1], GROUP = [16, 8, 4, 1] }
+@requires@tunables = { ROWS = [@rows_values@], COLUMNS = [@columns_values@], STAGES = [5, 4, 3, 6], TURNS = [@turns@], AHEAD = [2, 4, 1], GROUP = [16, 8, 4, 1] }
 constraints = [
   "128 * STAGES * (ROWS + COLUMNS) + @each@ * 32768 + 2048 <= SHARED_MAX",
   "ROWS * COLUMNS <= @most@ // (TURNS + 1)",

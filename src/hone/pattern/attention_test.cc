@@ -77,7 +77,20 @@ TEST(Attention, AGraphsCoreGoesFromOneProductToTheOther) {
   const task::Node& first = task.primitive.node(*cores[0].begin());
   const task::Node& last = task.primitive.node(*cores[0].rbegin());
   EXPECT_EQ(first.prim, task::Prim::kDot);
-  EXPECT_EQ(last.prim, task::Prim::kDot);
+  // The rounding of the second product's sums belongs to it.
+  EXPECT_EQ(last.prim, task::Prim::kCast);
+  EXPECT_EQ(task.primitive.node(last.operands[0]).prim, task::Prim::kDot);
+}
+
+// Heads brought together behind an attention, or queries scaled before it, leave it one.
+TEST(Attention, IsAPartOfWhatSurroundsIt) {
+  for (const char* const compute : {"y = transpose(attention(q, k, v), 1, 2).reshape(B, S, H*E)", "y = softmax((q * 0.3) @ k.mT, axis=-1) @ v"}) {
+    std::vector<std::string> why;
+    const auto all = pattern::offers(task_of(compute, {"q=bf16[B,H,S,E]", "k=bf16[B,H,S,E]", "v=bf16[B,H,S,E]"}, "B=2,H=3,S=512,E=64"), kernel::Language::kCuda, why);
+    ASSERT_FALSE(all.empty());
+    EXPECT_THAT(all[0].action, HasSubstr("attention")) << compute;
+    EXPECT_THAT(all[0].action, ::testing::Not(HasSubstr("matmul"))) << compute;
+  }
 }
 
 std::vector<Offer> offers(const std::string& compute, const std::vector<std::string>& inputs, const std::string& sizes, std::vector<std::string>& why_not,

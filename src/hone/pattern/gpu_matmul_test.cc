@@ -279,7 +279,18 @@ TEST(GpuMatmul, BatchesAndEpilogues) {
   EXPECT_THAT(source, HasSubstr("y[line_at * F + column_at]"));
   const task::Task bmm = task_of("y = x @ w", {"x=f32[B,T,D]", "w=f32[B,D,F]"}, "B=8,T=64,D=512,F=512");
   const auto plan = bound(gpu_matmul_offers(bmm, Language::kHip)[0].kernel, bmm, bmm.workloads[0].bindings, Language::kHip);
-  EXPECT_THAT(plan.launches[0].grid, ElementsAre(8 * 4));
+  EXPECT_THAT(plan.launches[0].grid, ElementsAre(8 * 8));   // 64 x 64: of 128 x 128 half would be empty
+}
+
+TEST(GpuMatmul, TilesAreSmallerWhereMultiprocessorsWouldBeIdle) {
+  const auto tiles = [](const char* sizes) {
+    const task::Task task = task_of("y = x @ w", {"x=f32[M,K]", "w=f32[K,N]"}, sizes);
+    const kernel::Header header = gpu_matmul_offers(task, Language::kHip)[0].kernel.header;
+    const auto first = [&](const char* name) { return std::ranges::find(header.tunables, name, &kernel::Tunable::name)->values.front(); };
+    return std::pair(first("ROWS"), first("COLUMNS"));
+  };
+  EXPECT_EQ(tiles("M=4096,K=256,N=4096"), (std::pair<int64_t, int64_t>(128, 128)));
+  EXPECT_EQ(tiles("M=2048,K=256,N=300"), (std::pair<int64_t, int64_t>(128, 64)));
 }
 
 TEST(GpuMatmul, TrianglesAreLeftOut) {

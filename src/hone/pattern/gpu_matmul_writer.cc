@@ -1,11 +1,13 @@
 #include "hone/pattern/gpu_matmul_writer.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
 #include "hone/pattern/cpp_writer.h"
 #include "hone/pattern/gpu_finish.h"
+#include "hone/pattern/gpu_patterns.h"
 #include "hone/pattern/gpu_writer.h"
 
 namespace hone::pattern {
@@ -142,6 +144,28 @@ std::string GpuMatmulWriter::tiles_text() const {
                      second_ ? " // 2" : "", times_batch());
 }
 
+/// Sizes of tiles, the usual ones first, unless these leave multiprocessors without a tile, or are mostly empty: then smaller ones first, which
+/// take the least time by the turns that the multiprocessors of a large card take at them. Modelled: in a turn, a tile's products and
+/// what it reads, which is as much as 32 rows and columns more would be.
+void GpuMatmulWriter::put_tiles(Slots& slots, const std::vector<int64_t>& rows, const std::vector<int64_t>& columns, bool split) const {
+  constexpr double kMultiprocessors = 128, kReads = 32, kPart = 512;
+  const auto at = [&](const IntExpr& e) { return static_cast<double>(std::max<int64_t>(1, e.eval(task_.workloads.front().bindings).value_or(1))); };
+  const double down = at(all_.row.extent), across = at(all_.column.extent) * (second_ ? 2 : 1), batches = at(all_.batch.extent);
+  const auto tiles = [&](int64_t r, int64_t c) { return std::ceil(down / static_cast<double>(r)) * std::ceil(across / static_cast<double>(c)) * batches; };
+  const auto time = [&](int64_t r, int64_t c) {
+    const double parts = split ? std::ceil(at(all_.depth.extent) / kPart) : 1;
+    const double turns = split ? std::max(tiles(r, c) / kMultiprocessors, 1 / parts) : std::ceil(tiles(r, c) / kMultiprocessors);
+    return turns * static_cast<double>(r * c + (r + c) * static_cast<int64_t>(kReads));
+  };
+  std::pair best{rows.front(), columns.front()};
+  const bool idle = tiles(best.first, best.second) < kMultiprocessors;
+  const bool empty = 2 * down <= static_cast<double>(best.first) || 2 * across <= static_cast<double>(best.second);
+  for (const int64_t r : rows)
+    for (const int64_t c : columns)
+      if ((idle || empty) && r <= rows.front() && c <= columns.front() && time(r, c) < time(best.first, best.second)) best = {r, c};
+  slots["rows_values"] = gpu::choices(best.first, rows), slots["columns_values"] = gpu::choices(best.second, columns);
+}
+
 /// Parts of at least 512 of the depth, as many as give each multiprocessor WAVES blocks.
 std::string GpuMatmulWriter::parts() const {
   return fmt::format("max(1, min(ceil_div({}, 512), WAVES * SMS // ({})))", all_.depth.extent.to_string(), tiles_text());
@@ -184,8 +208,8 @@ Offer GpuMatmulWriter::tiles(const GpuMethod& method, bool split) const {
     slots["parameters"] += kPartParameter;
   }
   add_segment(slots, split, cpp_of(all_.depth.extent));
+  put_tiles(slots, units ? std::vector<int64_t>{128, 64, 256} : std::vector<int64_t>{128, 64}, units ? std::vector<int64_t>{128, 64, 256} : std::vector<int64_t>{128, 64}, split);
   add_picks(slots, split);
-  if (!units) slots.erase("rows_values");
   Entry entry;
   entry.grid = grid(split);
   entry.block = units ? kUnitThreads : kSimtThreads;
@@ -320,7 +344,9 @@ Offer GpuMatmulWriter::tensors() const {
                        slots["stored"], slots["b_along"], batches_of(factor), factor.base(), factor.line(), factor.depth());
   };
   slots["rights"] = second_ ? fmt::format("{}, {}", right(b_), right(*second_)) : right(b_);
-  slots["each"] = second_ ? "2" : "1", slots["widths"] = second_ ? "128, 256" : "128, 256, 64";
+  slots["each"] = second_ ? "2" : "1";
+  // Of floats of one byte, whose tiles nobody takes turns at, none has 64 rows.
+  put_tiles(slots, task::is_f8(a_.dtype()) ? std::vector<int64_t>{128, 256} : std::vector<int64_t>{128, 256, 64}, second_ ? std::vector<int64_t>{128, 256} : std::vector<int64_t>{128, 256, 64}, false);
   slots["one"] = second_ ? "sum_at[0], sum_at[1]" : "sum_at[0]", slots["many"] = second_ ? "sums_at[0], sums_at[1]" : "sums_at[0]";
   slots["pair"] = second_ ? "// Two products of one left factor are a pair: each has half of a tile's columns, and elements at the same place are finished together.\n" : "";
   return product_offer("patterns/gpu/matmul_tensor.cu", slots, action);

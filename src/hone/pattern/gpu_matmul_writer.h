@@ -123,6 +123,7 @@ class GpuMatmulWriter {
   [[nodiscard]] std::string parts_workspace() const;
   [[nodiscard]] std::string part_epilogue() const;
   void add_waves(Slots& slots, bool split) const;
+  void put_tiles(Slots& slots, const std::vector<int64_t>& rows, const std::vector<int64_t>& columns, bool split) const;
   /// The segment of `depth` that a block sums, and what becomes of a sum.
   void add_segment(Slots& slots, bool split, const std::string& depth) const;
   void add_up(Slots& slots) const;

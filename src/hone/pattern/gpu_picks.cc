@@ -42,7 +42,6 @@ double GpuMatmulWriter::rows_of_group(const task::Workload& workload) const {
 
 void GpuMatmulWriter::add_picks(Slots& slots, bool split) const {
   for (const char* const slot : {"picked", "picks_note", "picks", "left", "left_picks", "right", "right_picks"}) slots[slot] = "";
-  slots["rows_values"] = "128, 64, 256";
   if (!picked()) return;
   slots["picked"] = "#include \"hone/gpu/matmul_picked.h\"\n";
   slots["picks_note"] = "// An index picks what each row takes, on its way: hone/gpu/matmul_picked.h says how.\n";
