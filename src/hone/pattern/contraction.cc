@@ -288,6 +288,53 @@ Result<task::Task> epilogue_of(const task::Task& task, int dot, int second) {
   return epilogue;
 }
 
+/// Strides of what a reshape brings together, from those of what it makes; nothing where it takes a dimension apart.
+std::optional<Strides> strides_before(const task::Dims& from, const task::Dims& to, const Strides& strides) {
+  Strides before(from.size(), 0);
+  size_t begin = 0;
+  for (size_t d = 0; d < to.size(); ++d) {
+    IntExpr all = 1;
+    size_t end = begin;
+    while (end < from.size() && (!(all == to[d]) || is_one(from[end]))) all = all * from[end++];
+    if (!(all == to[d])) return std::nullopt;
+    IntExpr step = strides[d];
+    for (size_t k = end; k-- > begin;) before[k] = step, step = step * from[k];
+    begin = end;
+  }
+  return begin == from.size() ? std::optional(before) : std::nullopt;
+}
+
+/// Outputs that are another's elements in another order (heads brought together behind an attention) become that, written where they
+/// belong, if what lies side by side still does. Empty where none is; else of all outputs.
+std::vector<Placement> take_views_off(Graph& graph) {
+  std::vector<Placement> placed;
+  bool any = false;
+  for (int& output : graph.outputs) {
+    Strides strides = dense(graph.node(output).type.dims);
+    placed.push_back({0, strides});
+    int id = output;
+    bool turned = false, known = true;
+    for (; known && (graph.node(id).prim == Prim::kReshape || graph.node(id).prim == Prim::kTranspose); id = graph.node(id).operands[0]) {
+      const task::Dims& from = graph.node(graph.node(id).operands[0]).type.dims;
+      if (graph.node(id).prim == Prim::kReshape) {
+        const auto before = strides_before(from, graph.node(id).type.dims, strides);
+        known = before.has_value();
+        if (known) strides = *before;
+      } else {
+        const auto& perm = graph.node(id).attr<std::vector<int64_t>>("perm");
+        Strides before(perm.size(), 0);
+        for (size_t d = 0; d < perm.size(); ++d) before[static_cast<size_t>(perm[d])] = strides[d];
+        strides = std::move(before), turned = true;
+      }
+    }
+    if (!known || !turned || strides.empty() || !(strides.back() == IntExpr(1)) || std::ranges::count(graph.outputs, id) > 0) continue;
+    output = id;
+    placed.back().strides = strides;
+    any = true;
+  }
+  return any ? placed : std::vector<Placement>{};
+}
+
 IntExpr Factor::stride(char letter) const {
   const size_t at = letters.find(letter);
   return at == std::string::npos ? IntExpr(0) : strides[at];
@@ -411,10 +458,11 @@ Result<std::unique_ptr<Contraction>> contraction_of(const task::Task& task, int 
   if (makes_zeros && task.nan_policy) return no_contraction("zeros beside what is picked, where NaN and infinities count");
 
   HONE_TRY(found->epilogue, epilogue_of(task, dot, other));
+  const std::vector<Placement> placed = take_views_off(found->epilogue.primitive);
   std::vector<size_t> fences;
   if (!letters[0].empty()) fences.push_back(letters[0].size());
   fences.push_back(letters[0].size() + letters[1].size());
-  HONE_TRY(found->program, find_program(found->epilogue, {.columns = false, .slices = true, .fences = fences}));
+  HONE_TRY(found->program, find_program(found->epilogue, {.columns = false, .slices = true, .placed = placed, .fences = fences}));
   // A row of the epilogue is a row of the product: the same axes in the same order.
   const Program& program = found->program;
   std::vector<int> axes = program.row_axes;

@@ -45,6 +45,7 @@ std::vector<Case> cases(bool often) {
       {"bf16_other_layouts", "C = A.T @ B", {"A=bf16[K,M]", "B=bf16[K,N]"}, two, kWhole},
       {"bf16_in_parts", "C = A @ B", {"A=bf16[M,K]", "B=bf16[K,N]"}, {"M=29,K=2101,N=37"}, kParts},
       {"bf16_and_f32", "C = A @ B", {"A=bf16[M,K]", "B=f32[K,N]"}, two, kWhole},
+      {"rows_in_another_order", "y = transpose(relu(x @ w), 0, 1)", {"x=f32[B,M,K]", "w=f32[K,N]"}, {"B=3,M=29,K=21,N=37", "B=2,M=7,K=5,N=130"}, kWhole},
       {"bytes_with_scales", "acc = i32(x) @ i32(w).T\ny = bf16(f32(acc) * s)", {"x=i8[M,K]", "w=i8[N,K]", "s=f32[N]"}, two, kWhole},
       {"bytes_in_other_layouts", "y = transpose(i32(x), 0, 1) @ i32(w)", {"x=i8[K,M]", "w=i8[K,N]"}, two, kWhole},
       {"bytes_in_parts", "y = i32(x) @ i32(w).T", {"x=i8[M,K]", "w=i8[N,K]"}, {"M=29,K=2103,N=37"}, kParts},

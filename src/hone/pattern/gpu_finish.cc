@@ -62,7 +62,7 @@ class Finish : FinishBody {
       const std::string type = storage_type(program_.node(graph.outputs[i]).type.dtype);
       rooms += fmt::format("  hone::gpu::Words<{}, Many> out{}_at;\n", type, i);
       keep += fmt::format("    out{}_at[e_at] = hone::gpu::stored<{}>({});\n", i, type, result);
-      const std::string to = fmt::format("{} + (line_at * {} + column_at)", graph.output_names[i], columns());
+      const std::string to = fmt::format("{} + ({})", graph.output_names[i], place_of_output(graph.outputs[i]));
       stores += fmt::format("  out{}_at.template store<At>({});\n", i, to);
       asks.push_back(fmt::format("hone::gpu::Words<{}, Many>::on_word({})", type, to));
     }
@@ -99,7 +99,7 @@ class Finish : FinishBody {
       const int id = graph.outputs[i];
       HONE_TRY(const std::string result, value(id));
       const task::DType dtype = program_.node(id).type.dtype;
-      const std::string at = fmt::format("line_at * {} + column_at", columns());
+      const std::string at = place_of_output(id);
       const std::string& tensor = graph.output_names[i];
       stores += fmt::format("  {}[{}] = hone::gpu::stored<{}>({});\n", tensor, at, storage_type(dtype), result);
     }

@@ -37,6 +37,14 @@ std::string FinishBody::position(int axis) {
   return fmt::format("at{}", axis);
 }
 
+std::string FinishBody::place_of_output(int id) {
+  if (!nest_.placed.contains(id)) return fmt::format("line_at * {} + column_at", columns());
+  std::string at;
+  for (const int axis : axes())
+    if (axis != column_axis()) at += fmt::format("{} * {} + ", position(axis), wrapped(nest_.stride(id, axis).to_cpp()));
+  return at + "column_at";
+}
+
 std::optional<int> FinishBody::column_axis() const {
   const std::vector<int> order = axes();
   return is_one(all_.column.extent) || order.empty() ? std::nullopt : std::optional(order.back());

@@ -20,6 +20,8 @@ class FinishBody {
   /// The name of a node's value; the statements that make it are appended to row_lines_ or lines_.
   Result<std::string> value(int id);
   [[nodiscard]] std::string columns() const;
+  /// Of an output's element: dense, or where the nest has placed it, columns beside each other.
+  [[nodiscard]] std::string place_of_output(int id);
   /// The innermost axis is the column's, unless there is but one.
   [[nodiscard]] std::optional<int> column_axis() const;
   [[nodiscard]] std::string column_position() const;

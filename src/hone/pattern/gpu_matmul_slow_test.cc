@@ -79,6 +79,8 @@ std::vector<Case> cases() {
        {"B=3,M=70,K=72,N=67", "B=2,M=129,K=8,N=130"}, "B=1,M=4096,K=512,N=4096", kNone, false, true},
       {"tensors_of_floats_of_one_byte", "y = bf16((x @ w.T) * a.unsqueeze(1) * b)", {"x=f8e4m3[M,K]", "w=f8e4m3[N,K]", "a=f32[M]", "b=f32[N]"},
        {"M=70,K=144,N=67", "M=129,K=272,N=130"}, kLarge, kNone, false, true},
+      {"tensors_in_another_order", "y = transpose(relu(x @ w), 0, 1).reshape(M, B*N)", {"x=bf16[B,M,K]", "w=bf16[K,N]"},
+       {"B=3,M=70,K=72,N=72", "B=2,M=33,K=16,N=24"}, "B=2,M=2048,K=512,N=4096", kNone, false, true},
       {"tensors_of_bytes", "y = f16(f32(i32(x) @ i32(w).mT) * s)", {"x=i8[B,M,K]", "w=i8[B,N,K]", "s=f32[N]"},
        {"B=2,M=70,K=144,N=67", "B=3,M=9,K=16,N=130"}, "B=1,M=4096,K=512,N=4096", kNone, false, true, task::Track::kStrict, true},
       {"groups_of_floats_of_one_byte", "C = A @ B", {"A=f8e5m2[M,K]", "B=f8e4m3[K,N]"}, {"M=24,K=40,N=72", "M=67,K=135,N=18"}, kLarge, kNone, false, true},

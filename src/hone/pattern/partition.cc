@@ -43,6 +43,10 @@ class Pieces {
     }
   }
 
+  /// A view becomes a tensor that somebody writes, or is looked through again.
+  void write(int view, bool written) { work_[static_cast<size_t>(view)] = written; }
+  [[nodiscard]] bool is_work(int id) const { return work_[static_cast<size_t>(id)]; }
+
   [[nodiscard]] std::vector<Nodes> singles() const {
     std::vector<Nodes> all;
     for (size_t id = 0; id < work_.size(); ++id)
@@ -224,6 +228,20 @@ std::vector<Nodes> factor_cores(const Graph& graph) {
   return cores;
 }
 
+/// Where the only reader of `id`, and of that one, and so on, is a view, and elements are put into another order: the last of these. Else -1.
+int reordered(const Graph& graph, int id) {
+  bool turned = false;
+  for (;;) {
+    int reader = -1, readers = 0;
+    for (size_t at = static_cast<size_t>(id) + 1; at < graph.nodes.size(); ++at)
+      if (std::ranges::count(graph.nodes[at].operands, id) > 0) reader = static_cast<int>(at), ++readers;
+    const bool view = readers == 1 && (graph.node(reader).prim == Prim::kTranspose || graph.node(reader).prim == Prim::kReshape);
+    if (!view || std::ranges::count(graph.outputs, id) > 0) return turned ? id : -1;
+    turned |= graph.node(reader).prim == Prim::kTranspose;
+    id = reader;
+  }
+}
+
 /// Sorts and places of one thing, which one kernel has together, with what keeps the first of each.
 std::vector<Nodes> sort_cores(const Graph& graph) {
   std::map<std::tuple<int, int64_t, bool>, Nodes> cores;
@@ -243,9 +261,20 @@ std::vector<Nodes> sort_cores(const Graph& graph) {
 }  // namespace
 
 Partition partition(const task::Task& task, Covered covered, bool reread) {
-  const Pieces pieces(task, reread);
+  Pieces pieces(task, reread);
+  std::vector<Nodes> cores = attention_cores(task.primitive);
+  // An attention whose heads are brought together writes them so, if it can: who reads them next finds rows.
+  for (Nodes& core : cores) {
+    const int last = reordered(task.primitive, *core.rbegin());
+    if (last < 0 || pieces.is_work(last)) continue;
+    pieces.write(last, true);
+    Nodes with = core;
+    with.insert(last);
+    if (covered(pieces.as_task(with, {last}))) core = std::move(with);
+    else pieces.write(last, false);
+  }
   std::vector<Nodes> groups = pieces.singles();
-  for (const Nodes& core : attention_cores(task.primitive)) merge_core(pieces, core, covered, groups);
+  for (const Nodes& core : cores) merge_core(pieces, core, covered, groups);
   for (const Nodes& core : sort_cores(task.primitive)) merge_core(pieces, core, covered, groups);
   for (const Nodes& core : factor_cores(task.primitive)) merge_core(pieces, core, covered, groups);
   std::set<std::pair<Nodes, Nodes>> refused;
