@@ -302,6 +302,7 @@ task::Task normal_form(const task::Task& task, bool picked) {
     Node node = placed(original);
     take_in_padding(out, node);
     if (const int first = picked_first(out, node); first >= 0) return first;
+    if (const int before = sliced_before_views(out, node); before >= 0) return before;
     if (const int divided = divided_once(out, node); divided >= 0) return divided;
     return is_thin(node) && !(picked && shares_groups(task, out, node)) ? as_sum(out, node) : is_pointwise(out, node) ? as_product(out, node) : append(out, std::move(node));
   });

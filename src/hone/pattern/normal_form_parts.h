@@ -25,6 +25,10 @@ int append(task::Graph& graph, task::Node node);
 /// that to the graph and gives its node; -1 where what is below `pick` does not allow it.
 [[nodiscard]] int picked_first(task::Graph& graph, const task::Node& pick);
 
+/// A slice of what a transpose, or a reshape that takes dimensions apart, makes of something, as that of a slice: whoever slices what is
+/// in memory (queries in a packed tensor) reads it there. Appends it; -1 where it is none.
+[[nodiscard]] int sliced_before_views(task::Graph& graph, const task::Node& slice);
+
 /// A slice of what is computed as a computation with slices: of element-wise work down to a product, of which it is a product with
 /// a slice of one factor. -1 where it is none.
 [[nodiscard]] int sliced_first(task::Graph& graph, const task::Node& slice);

@@ -132,7 +132,68 @@ class SliceFirst {
   int sliced_ = 0;   ///< axes along which it is one
 };
 
+/// What a slice of a reshape is of what it reshapes, where that took dimensions apart and left what the slice takes of each in one
+/// segment: one element of the first ones, a range of one, all of the rest. Its own reshape is appended; -1: it is not so.
+int slice_before_reshape(Graph& graph, const Node& slice) {
+  const Node whole = graph.node(slice.operands[0]);
+  const Dims &from = graph.node(whole.operands[0]).type.dims, &to = whole.type.dims, &start = slice.attr<Dims>("start"), &taken = slice.type.dims;
+  const auto& step = slice.attr<std::vector<int64_t>>("step");
+  Dims start_before(from.size(), IntExpr(0)), taken_before = from;
+  std::vector<int64_t> step_before(from.size(), 1);
+  size_t begin = 0;
+  for (size_t d = 0; d < from.size(); ++d) {
+    IntExpr all = 1;
+    size_t end = begin;
+    while (end < to.size() && (!(all == from[d]) || is_one(to[end]))) all = all * to[end++];
+    if (!(all == from[d])) return -1;
+    // From the last dimension on: whole ones, then one of which a range is taken, then such as one element is taken of.
+    IntExpr segment = 1, offset = 0, inner = 1;
+    bool ranged = false;
+    for (size_t k = end; k-- > begin; inner = inner * to[k]) {
+      if (step[k] != 1 && end - begin > 1) return -1;
+      if (step[k] != 1) step_before[d] = step[k];
+      offset = offset + start[k] * inner;
+      const bool is_whole = taken[k] == to[k];
+      if (is_whole && !ranged) {
+        segment = segment * taken[k];
+        continue;
+      }
+      if (ranged && !is_one(taken[k])) return -1;
+      if (!ranged) segment = segment * taken[k];
+      ranged = true;
+    }
+    start_before[d] = offset, taken_before[d] = segment;
+    begin = end;
+  }
+  if (begin != to.size()) return -1;
+  task::TensorType type = slice.type;
+  type.dims = taken_before;
+  Node before = node_of(Prim::kSlice, {whole.operands[0]}, std::move(type), {{"start", start_before}, {"step", step_before}});
+  const int deeper = sliced_before_views(graph, before);
+  return append(graph, node_of(Prim::kReshape, {deeper >= 0 ? deeper : append(graph, std::move(before))}, slice.type, {}));
+}
+
 }  // namespace
+
+int sliced_before_views(Graph& graph, const Node& slice) {
+  if (slice.prim != Prim::kSlice) return -1;
+  const Node whole = graph.node(slice.operands[0]);
+  if (whole.prim == Prim::kReshape) return slice_before_reshape(graph, slice);
+  if (whole.prim != Prim::kTranspose) return -1;
+  const auto& perm = whole.attr<std::vector<int64_t>>("perm");
+  const auto& step = slice.attr<std::vector<int64_t>>("step");
+  Dims start(perm.size()), dims(perm.size());
+  std::vector<int64_t> step_before(perm.size());
+  for (size_t d = 0; d < perm.size(); ++d) {
+    const auto at = static_cast<size_t>(perm[d]);
+    start[at] = slice.attr<Dims>("start")[d], dims[at] = slice.type.dims[d], step_before[at] = step[d];
+  }
+  task::TensorType type = slice.type;
+  type.dims = dims;
+  Node before = node_of(Prim::kSlice, whole.operands, std::move(type), {{"start", start}, {"step", step_before}});
+  const int deeper = sliced_before_views(graph, before);
+  return append(graph, node_of(Prim::kTranspose, {deeper >= 0 ? deeper : append(graph, std::move(before))}, slice.type, {{"perm", perm}}));
+}
 
 int picked_first(Graph& graph, const Node& pick) {
   if (pick.prim != Prim::kTakeAlongAxis || !task::is_elementwise(graph.node(pick.operands[0]).prim)) return -1;

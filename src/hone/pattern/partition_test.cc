@@ -1,6 +1,10 @@
 #include "hone/pattern/partition.h"
 
 #include <algorithm>
+#include <ranges>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -122,6 +126,19 @@ TEST(NormalForm, SeesThroughFlipsAndSlicesAroundScans) {
   // Flipped along another axis it is another computation.
   const task::Task other = normal_form(task_of("y = flip(cumsum(flip(x, axis=[0]), axis=1), axis=[0])", {"x=f32[B,D]"}, "B=2,D=3"));
   EXPECT_EQ(count(other, task::Prim::kFlip), 2);
+}
+
+TEST(NormalForm, SlicesGoBeforeViews) {
+  const auto first = [](const char* compute) {
+    const task::Task task = normal_form(task_of(compute, {"x=f32[B,S,3*H*E]"}, "B=2,S=3,H=4,E=5"));
+    const task::Node& node = task.primitive.nodes[1];
+    return node.prim == task::Prim::kSlice ? fmt::format("{} from {}", node.type.to_string(), fmt::join(node.attr<task::Dims>("start") | std::views::transform([](const auto& e) { return e.to_string(); }), ", "))
+                                           : std::string("none");
+  };
+  EXPECT_EQ(first("y = x.reshape(B, S, 3, H, E).permute([2, 0, 3, 1, 4])[1] * 2"), "f32[B, S, E*H] from 0, 0, E*H");
+  EXPECT_EQ(first("y = x.reshape(B, S, 3, H, E)[:, :, 1:] * 2"), "f32[B, S, 2*E*H] from 0, 0, E*H");
+  // No segment: some of each head.
+  EXPECT_EQ(first("y = x.reshape(B, S, 3, H, E)[:, :, :, :, 1:3] * 2"), "none");
 }
 
 TEST(NormalForm, MatrixTimesVectorIsASum) {
