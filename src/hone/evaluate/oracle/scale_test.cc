@@ -91,6 +91,37 @@ TEST(Scale, bounds_every_perturbation_and_is_not_far_from_some) {
   }
 }
 
+// Where rounding moves an operand far, a slope there says little: at a crest, in a flat part, beside a pole.
+TEST(Scale, holds_for_large_moves) {
+  constexpr double kSize = 0x1p20, kUnit = 0x1p-24;
+  const std::vector<double> x{1, 1, 1, 1, 1, 1, 1, 1}, away{0, 0.125, 0.5, 1.0, 1.5703125, 3.125, -1.5703125, -4};   // of t
+  std::vector<double> w;
+  for (const double t : away) w.push_back(1 - t / kSize);
+  const std::vector<std::string> inputs{"x=f32[8]", "w=f32[8]"};
+  const auto answer = [&](const std::string& of) {
+    Case c(fmt::format("t = x * {0:.1f} - w * {0:.1f}; y = {1}", kSize, of), inputs);
+    c.set(0, x), c.set(1, w);
+    return c.answer();
+  };
+  const Answer t = answer("t");
+  using Function = double (*)(double);
+  const std::vector<std::pair<std::string, Function>> all{
+      {"sin(t)", [](double v) { return std::sin(v); }}, {"cos(t)", [](double v) { return std::cos(v); }}, {"tan(t)", [](double v) { return std::tan(v); }},
+      {"atan(t)", [](double v) { return std::atan(v); }}, {"sinh(t)", [](double v) { return std::sinh(v); }}, {"cosh(t)", [](double v) { return std::cosh(v); }},
+      {"exp(t)", [](double v) { return std::exp(v); }}, {"exp2(t)", [](double v) { return std::exp2(v); }}, {"expm1(t)", [](double v) { return std::expm1(v); }},
+      {"tanh(t)", [](double v) { return std::tanh(v); }}, {"erf(t)", [](double v) { return std::erf(v); }}, {"t ** 2.0", [](double v) { return v * v; }},
+      {"t ** 3.0", [](double v) { return v * v * v; }}};
+  for (const auto& [text, function] : all) {
+    const Answer y = answer(text);
+    for (size_t i = 0; i < away.size(); ++i) {
+      const double move = kUnit * t.scale[i];
+      ASSERT_GT(move, 0x1p-6);
+      for (const double to : {t.value[i] - move, t.value[i] + move})
+        EXPECT_LE(std::abs(function(to) - y.value[i]), 2 * kUnit * y.scale[i] * 1.01) << text << " at " << t.value[i] << ", moved by " << move;
+    }
+  }
+}
+
 TEST(Scale, is_never_below_the_value_nor_the_smallest_normal) {
   for (const Family family : kAllFamilies)
     for (const char* compute : {"y = exp(x)", "y = softmax(x, axis=-1)", "y = x * x - x", "y = layer_norm(x)",
