@@ -5,6 +5,7 @@
 
 #include "hone/pattern/contraction.h"
 #include "hone/pattern/cpp_concat.h"
+#include "hone/pattern/cpp_conv.h"
 #include "hone/pattern/cpp_matmul.h"
 #include "hone/pattern/cpp_writer.h"
 #include "hone/pattern/library.h"
@@ -194,6 +195,13 @@ std::vector<Offer> direct_cpp_offers(const task::Task& task, std::vector<std::st
     why_not.push_back("matmul: " + products.error().message);
   } else {
     return std::move(*products);
+  }
+  if (auto convolution = conv_cpp(task)) {
+    const std::string action = convolution->header.action = "pack patches and tile";
+    offers.push_back({std::move(*convolution), "conv", action});
+    return offers;
+  } else {
+    why_not.push_back("conv: " + convolution.error().message);
   }
   const auto program = find_program(task, {.scans = true, .slices = true});
   if (!program) {

@@ -17,3 +17,4 @@
 #include "hone/cpu/scan.h"
 #include "hone/cpu/vector.h"
 #include "hone/cpu/whole.h"
+#include "hone/cpu/windows.h"
