@@ -54,13 +54,15 @@ Status add_start(const RunOptions& options, const Workbench& bench, Services& se
   return {};
 }
 
-/// What a run begins with: the library's kernels, most promising first. Plain loops, where its gain is counted from, come before
-/// them where they cost little more (`plain_first`); else only where there is nothing else, or nothing else is accepted.
-void add_library(const task::Task& task, const Workbench& bench, bool plain_first, Services& services) {
+/// What a run begins with: the library's kernels, most promising first. Plain loops come behind the first of them where they cost little
+/// more (`plain_too`): for small shapes they may be what is fastest. Else only where there is nothing else, or nothing else is accepted.
+void add_library(const task::Task& task, const Workbench& bench, bool plain_too, Services& services) {
   const Alternatives library = bench.library(task);
   services.last_resort = bench.plain(task);
-  if (services.last_resort && services.seeds.empty() && (plain_first || library.seeds.empty())) services.seeds.push_back(*services.last_resort);
+  const bool given = !services.seeds.empty();
   services.seeds.insert(services.seeds.end(), library.seeds.begin(), library.seeds.end());
+  if (services.last_resort && !given && (plain_too || library.seeds.empty()))
+    services.seeds.insert(services.seeds.begin() + (library.seeds.empty() ? 0 : 1), *services.last_resort);
   // Compilers differ by more than most tunables: each pattern's first offer once more with the other one.
   for (const std::string& compiler : library.compilers) {
     std::set<std::string> twins;
