@@ -203,14 +203,19 @@ std::vector<Offer> direct_cpp_offers(const task::Task& task, std::vector<std::st
   } else {
     why_not.push_back("conv: " + convolution.error().message);
   }
-  const auto program = find_program(task, {.scans = true, .slices = true});
+  auto program = find_program(task, {.scans = true, .slices = true});
   if (!program) {
     why_not.push_back("rows, map: " + program.error().message);
     if (const auto source = concat_cpp(task)) offers.push_back({finished(*source, "concat"), "concat", "each piece in its place"});
     else why_not.push_back("concat: " + source.error().message);
     return offers;
   }
-  const auto way = way_for(*program);
+  auto way = way_for(*program);
+  // What lies across is read across: written it is in order.
+  if (!way) {
+    program = find_program(task, {.scans = true, .by_outputs = true, .slices = true});
+    if (program) way = way_for(*program);
+  }
   if (!way) {
     why_not.push_back("rows, map: " + way.error().message);
     return offers;

@@ -126,14 +126,14 @@ bool CppWriter::goes_back() const {
   return std::any_of(nodes.begin(), nodes.end(), [](const Node& node) { return task::is_scan(node.prim) && node.attr<bool>("reverse"); });
 }
 
-/// Scans run along the whole contiguous row, all in one direction; reductions go forward.
+/// Scans run along the whole contiguous row, or down columns, all in one direction; reductions go forward.
 bool CppWriter::scans_can_be_written() const {
   const auto& nodes = program_.nest.graph->nodes;
   const bool back = goes_back();
   for (const Node& node : nodes) {
     if (back && task::is_reduction(node.prim)) return false;
     if (!task::is_scan(node.prim)) continue;
-    if (program_.by_columns || program_.inner_axes.size() != 1 || node.attr<bool>("reverse") != back) return false;
+    if (program_.inner_axes.size() != (program_.by_columns ? 2 : 1) || node.attr<bool>("reverse") != back) return false;
     if (node.type.dtype == DType::kBool || task::is_narrow(node.type.dtype)) return false;
   }
   return true;
@@ -155,21 +155,22 @@ bool CppWriter::is_computed_on(int id) const {
   return false;
 }
 
+bool CppWriter::is_side_by_side(int id) const {
+  return !program_.nest.has(id, vector_axis()) || is_one(program_.nest.stride(id, vector_axis()));
+}
+
 bool CppWriter::vectorisable() const {
   const auto& graph = *program_.nest.graph;
   if (!scans_can_be_written()) return false;
-  const auto unit = [&](int id) {
-    if (!program_.nest.has(id, vector_axis())) return true;
-    const IntExpr step = program_.nest.stride(id, vector_axis());
-    return step.is_constant() && step.constant() == 1;
-  };
+  // What is read more often than once had better be turned over first.
+  const bool apart = program_.passes.size() == 1;
   for (const int input : element_inputs_)
-    if (!unit(input)) return false;
+    if (!apart && !is_side_by_side(input)) return false;
   // One index a row, known before its loops.
   for (const auto& [node, access] : program_.nest.access)
     if (access.index >= 0 && (!program_.is_row_value(access.index) || program_.depth[static_cast<size_t>(access.index)] > 0)) return false;
   for (const int output : graph.outputs)
-    if (!unit(output)) return false;
+    if (!is_side_by_side(output)) return false;
   for (size_t id = 0; id < graph.nodes.size(); ++id) {
     const Node& node = graph.nodes[id];
     // The index that an arg-reduction keeps is that of one loop. By columns it lies in lanes of 32 bits: good
@@ -254,7 +255,10 @@ std::string CppWriter::picked(int node) {
 std::string CppWriter::element_pointer(int node, const std::string& tensor) const {
   std::vector<int> loops(program_.inner_axes.begin(), program_.inner_axes.end() - 1);
   std::string at = offset(node, loops);
-  if (program_.nest.has(node, vector_axis())) at += at.empty() ? "j" : " + j";
+  if (program_.nest.has(node, vector_axis())) {
+    at += at.empty() ? "j" : " + j";
+    if (!is_side_by_side(node)) at += " * " + parenthesised(program_.nest.stride(node, vector_axis()));
+  }
   return at.empty() ? tensor + "_row" : tensor + "_row + " + at;
 }
 
@@ -298,10 +302,12 @@ std::string CppWriter::compute_element(int id) {
   if (is_leaf(id)) {
     const std::string at = element_pointer(id, leaf_name(id)) + picked(id);
     const bool vector = program_.nest.has(id, vector_axis());
+    const std::string loaded = is_side_by_side(id) ? fmt::format("hone::load_n<{}>({}, n)", type, at)
+                                                   : fmt::format("hone::load_apart<{}>({}, {}, n)", type, at, parenthesised(program_.nest.stride(id, vector_axis())));
     if (node.type.dtype == DType::kBool)
-      return vector ? fmt::format("hone::load_n<{0}>({1}, n) != {0}{{}}", type, at)
+      return vector ? fmt::format("{0} != {1}{{}}", loaded, type)
                     : fmt::format("hone::splat<{}>(*({}) ? -1 : 0)", type, at);
-    if (vector) return fmt::format("hone::load_n<{}>({}, n)", type, at);
+    if (vector) return loaded;
     return fmt::format("hone::splat<{}>(hone::load<hone::Lane<{}>>({}))", type, type, at);
   }
   if (node.prim == Prim::kIota) {
@@ -313,6 +319,13 @@ std::string CppWriter::compute_element(int id) {
   if (task::is_scan(node.prim)) {
     const std::string value = element(node.operands[0]);
     const std::string state = fmt::format("scan{}_{}", id, pass_);
+    if (program_.by_columns) {
+      const bool linear = node.prim == Prim::kLinearScan;
+      const std::string added = linear ? element(node.operands[1]) + ", " : "";
+      hoisted_.push_back(linear ? fmt::format("hone::LinearScanColumns<{}, WIDTH> {};", type, state)
+                                : fmt::format("hone::ScanColumns<{}, {}, {}, WIDTH> {};", type, scan_of(node.prim), node.attr<bool>("exclusive"), state));
+      return fmt::format("{}.next(i, {}, {}n)", state, value, added);
+    }
     if (node.prim == Prim::kLinearScan) {
       const std::string added = element(node.operands[1]);
       hoisted_.push_back(fmt::format("hone::LinearScan<{}, {}> {};", type, node.attr<bool>("reverse"), state));
@@ -375,7 +388,7 @@ std::string CppWriter::prefetches(size_t pass) const {
   // Of three passes or more the first reads memory and the last writes it: the one between leaves it idle.
   const size_t passes = program_.passes.size(), idle = passes > 2 ? 1 : passes - 1;
   for (const int input : element_inputs_) {
-    if (!program_.nest.has(input, vector_axis())) continue;
+    if (!program_.nest.has(input, vector_axis()) || !is_side_by_side(input)) continue;
     if (const auto access = program_.nest.access.find(input); access != program_.nest.access.end() && access->second.index >= 0) continue;
     const std::string at = element_pointer(input, leaf_name(input));
     const int size = task::size_of(program_.node(input).type.dtype);
@@ -536,7 +549,8 @@ std::string CppWriter::column_pass_text(size_t number, const std::string& indent
   std::string inner = indent;
   for (size_t k = 0; k + 1 < program_.inner_axes.size(); ++k) {
     const int axis = program_.inner_axes[k];
-    text += fmt::format("{0}for (int64_t at{1} = 0; at{1} < {2}; ++at{1}) {{\n", inner, axis, program_.extent(axis).to_cpp());
+    text += goes_back() ? fmt::format("{0}for (int64_t at{1} = {2}; at{1}-- > 0;) {{\n", inner, axis, program_.extent(axis).to_cpp())
+                        : fmt::format("{0}for (int64_t at{1} = 0; at{1} < {2}; ++at{1}) {{\n", inner, axis, program_.extent(axis).to_cpp());
     inner += "  ";
   }
   text += pass.reductions.empty() ? fmt::format("{}hone::for_each<{}, 2>(count, [&](int64_t i, auto n) HONE_BODY {{\n", inner, vector)

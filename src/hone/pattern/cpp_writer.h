@@ -55,7 +55,7 @@ class CppWriter {
   /// One sentence: "max; sum; write y".
   [[nodiscard]] std::string outline() const { return program_.outline(); }
 
-  /// True when the innermost loop axis is unit-stride or absent in everything it touches.
+  /// True when the innermost loop axis is unit-stride or absent in everything it touches; of one pass, in everything it writes.
   [[nodiscard]] bool vectorisable() const;
   [[nodiscard]] bool stores_elements() const;
 
@@ -76,6 +76,7 @@ class CppWriter {
   [[nodiscard]] bool is_computed_on(int id) const;
   [[nodiscard]] bool scans_can_be_written() const;
   [[nodiscard]] bool goes_back() const;
+  [[nodiscard]] bool is_side_by_side(int id) const;      ///< neighbours along the vector are neighbours in memory, or one value
   [[nodiscard]] int vector_axis() const { return program_.inner_axes.back(); }
   [[nodiscard]] std::string output_name(int id) const { return program_.name_of_output(id); }
   [[nodiscard]] std::string output_tensor(int id) const;  ///< where it begins: "y", "y + D"

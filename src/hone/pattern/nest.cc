@@ -551,8 +551,9 @@ Result<Nest> find_nest(const task::Task& task, const NestOptions& options) {
 
   // Loop order: that of the tensors in memory, the ones with most axes first; axes that only smaller
   // tensors have go where those tensors put them.
-  std::vector<int> memory = graph.inputs;
-  memory.insert(memory.end(), graph.outputs.begin(), graph.outputs.end());
+  std::vector<int> memory = options.by_outputs ? graph.outputs : graph.inputs;
+  const std::vector<int>& others = options.by_outputs ? graph.inputs : graph.outputs;
+  memory.insert(memory.end(), others.begin(), others.end());
   for (size_t id = 0; id < graph.nodes.size(); ++id) memory.push_back(static_cast<int>(id));
   std::stable_sort(memory.begin(), memory.begin() + static_cast<std::ptrdiff_t>(graph.inputs.size() + graph.outputs.size()),
                    [&](int a, int b) { return nest.of_node[static_cast<size_t>(a)].size() > nest.of_node[static_cast<size_t>(b)].size(); });

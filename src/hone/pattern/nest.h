@@ -80,6 +80,7 @@ struct NestOptions {
   bool columns = true;           ///< of a Program: may go by columns
   bool scans = false;            ///< scans are taken as element-wise; whoever asks walks their axis in order
   bool apart = false;            ///< axes stay as reshapes take them apart, and concatenations of equal pieces are taken (Nest::pieces)
+  bool by_outputs = false;       ///< loops in the order in which outputs lie in memory, whatever inputs do
   bool slices = false;           ///< slices of inputs, and elements picked from them, are taken, as Nest::access
   std::vector<Placement> placed; ///< of each output; empty: they are dense
   std::vector<size_t> fences;    ///< dimensions of the first input before whose beginnings nothing is merged

@@ -23,6 +23,13 @@ struct All {};
 
 template <class V, class T>
 HONE_INLINE V load_n(const T* p, All, Lane<V> = 0) { return load<V>(p); }
+template <class V, class T>
+HONE_INLINE V load_apart(const T* p, int64_t step, All) {
+  V v{};
+  HONE_UNROLL(16)
+  for (int i = 0; i < width<V>; ++i) v[i] = load<Lane<V>>(p + i * step);
+  return v;
+}
 template <class T, class V>
 HONE_INLINE void store_n(T* p, V v, All) { store(p, v); }
 

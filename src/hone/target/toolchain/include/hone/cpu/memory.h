@@ -178,6 +178,14 @@ HONE_INLINE V load_n(const T* p, int64_t n, Lane<V> fill = 0) {
   }
 }
 
+/// The first n elements of those that lie `step` apart from p on, zeros in the other lanes.
+template <class V, class T>
+HONE_INLINE V load_apart(const T* p, int64_t step, int64_t n) {
+  V v{};
+  for (int i = 0; i < n; ++i) v[i] = load<Lane<V>>(p + i * step);
+  return v;
+}
+
 template <class T, class V>
 HONE_INLINE void store(T* p, V v) {
   if constexpr (!Vector<V>) {

@@ -172,4 +172,55 @@ HONE_INLINE void for_each_back(int64_t count, Body body) {
   for (; j > 0; j -= kWidth) body(j - kWidth, All{});
 }
 
+/// Scans down the columns of a tile, up to WIDTH of them, a multiple of the vector's lanes: each row is added to what lies
+/// there, in double for float lanes. Rows come in the scan's order. Lives on the stack.
+template <class V, class OP, bool EXCLUSIVE, int WIDTH>
+class ScanColumns {
+  using L = Lane<V>;
+  using Carry = typename detail::CarryOf<L, OP>::Type;
+  using Join = detail::Joined<OP>;
+  static_assert(WIDTH % width<V> == 0);
+
+ public:
+  HONE_INLINE ScanColumns() {
+    for (Carry& carry : carry_) carry = static_cast<Carry>(OP::template State<V, 1>::neutral()[0]);
+  }
+  /// Of the row's elements from column i on: v, of which n are there.
+  template <class N>
+  HONE_INLINE V next(int64_t i, V v, N) {
+    alignas(64) L values[width<V>];
+    store(values, v);
+    HONE_UNROLL(16)
+    for (int lane = 0; lane < width<V>; ++lane) {
+      const Carry before = carry_[i + lane], after = Join::join(before, static_cast<Carry>(values[lane]));
+      carry_[i + lane] = after;
+      values[lane] = static_cast<L>(EXCLUSIVE ? before : after);
+    }
+    return load<V>(values);
+  }
+
+ private:
+  alignas(64) Carry carry_[WIDTH];
+};
+
+/// The same for the linear recurrence h = a * h + b, h beginning as b.
+template <class V, int WIDTH>
+class LinearScanColumns {
+  static_assert(WIDTH % width<V> == 0);
+
+ public:
+  template <class N>
+  HONE_INLINE V next(int64_t i, V a, V b, N) {
+    bool& begun = begun_[i / width<V>];
+    const V h = begun ? a * load<V>(carry_ + i) + b : b;  // before the first element, whose factor may be anything, there is 0
+    begun = true;
+    store(carry_ + i, h);
+    return h;
+  }
+
+ private:
+  alignas(64) Lane<V> carry_[WIDTH];
+  bool begun_[WIDTH / width<V>]{};
+};
+
 }  // namespace hone
