@@ -81,6 +81,15 @@ const auto name_of_conv = [](const auto& parameter) { return parameter.param.nam
 INSTANTIATE_TEST_SUITE_P(Cases, CppConv, testing::ValuesIn(cases(true)), name_of_conv);
 INSTANTIATE_TEST_SUITE_P(LongCases, CppConv, testing::ValuesIn(cases(false)), name_of_conv);
 
+TEST(CppConvForm, AViewThatItReadsIsStored) {
+  const task::Task task = task::task_from_expressions("y = conv1d(x.mT, w)", {"x=f32[N,L,C]", "w=f32[O,C,3]"}, {"N=2,C=3,O=4,L=9"}).value();
+  std::vector<std::string> why_not;
+  const auto offers = offers_cpp(task, why_not);
+  ASSERT_FALSE(offers.empty());
+  EXPECT_EQ(offers.front().action, "in 2 parts: map, conv");
+  EXPECT_EQ(offers.front().plain_share, 0);
+}
+
 TEST(CppConvForm, WhatRunsAlongPartsOfSpaceIsAPartOfItsOwn) {
   const task::Task task = task::task_from_expressions("y = conv2d(x, w) * c", {"x=f32[N,C,H,W]", "w=f32[O,C,1,3]", "c=f32[W-2]"}, {"N=2,C=3,O=4,H=5,W=9"}).value();
   std::vector<std::string> why_not;

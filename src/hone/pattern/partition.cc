@@ -47,6 +47,18 @@ class Pieces {
   void write(int view, bool written) { work_[static_cast<size_t>(view)] = written; }
   [[nodiscard]] bool is_work(int id) const { return work_[static_cast<size_t>(id)]; }
 
+  /// Views belong to whoever looks through them: those that a node reads which nobody covers as long as it has to are stored.
+  void store_unread(Covered covered) {
+    for (size_t id = 0; id < work_.size(); ++id) {
+      if (!work_[id] || covered(as_task({static_cast<int>(id)}, {static_cast<int>(id)}))) continue;
+      std::vector<int> stored;
+      for (const int operand : graph_.nodes[id].operands)
+        if (const auto o = static_cast<size_t>(operand); !work_[o] && !free_[o] && graph_.nodes[o].prim != Prim::kInput) work_[o] = true, stored.push_back(operand);
+      if (!stored.empty() && !covered(as_task({static_cast<int>(id)}, {static_cast<int>(id)})))
+        for (const int operand : stored) work_[static_cast<size_t>(operand)] = false;
+    }
+  }
+
   [[nodiscard]] std::vector<Nodes> singles() const {
     std::vector<Nodes> all;
     for (size_t id = 0; id < work_.size(); ++id)
@@ -273,6 +285,7 @@ Partition partition(const task::Task& task, Covered covered, bool reread) {
     if (covered(pieces.as_task(with, {last}))) core = std::move(with);
     else pieces.write(last, false);
   }
+  pieces.store_unread(covered);
   std::vector<Nodes> groups = pieces.singles();
   for (const Nodes& core : cores) merge_core(pieces, core, covered, groups);
   for (const Nodes& core : sort_cores(task.primitive)) merge_core(pieces, core, covered, groups);

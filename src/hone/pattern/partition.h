@@ -22,7 +22,7 @@ struct Partition {
 using Covered = bool (*)(const task::Task& task);
 
 /// The graph in as few parts as greedy merging finds; the pairs with most bytes between them merge first.
-/// Nodes that `covered` cannot take even by themselves stay alone.
+/// Nodes that `covered` cannot take even by themselves stay alone; a view is stored where that helps whoever reads it.
 /// `reread`: slices are read in place, and 16-bit values widened by each part that reads them: neither is ever stored.
 [[nodiscard]] Partition partition(const task::Task& task, Covered covered, bool reread = false);
 
