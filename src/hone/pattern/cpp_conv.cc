@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "hone/pattern/convolution.h"
+#include "hone/pattern/cpp_windows.h"
 #include "hone/pattern/cpp_writer.h"
 #include "hone/pattern/template.h"
 
@@ -14,14 +15,6 @@ namespace {
 using task::IntExpr;
 
 std::string enclosed(const IntExpr& e) { return "(" + e.to_cpp() + ")"; }
-
-std::string list_of(const std::vector<IntExpr>& extents) {
-  std::vector<std::string> all;
-  for (const IntExpr& e : extents) all.push_back(e.to_cpp());
-  return fmt::format("{}", fmt::join(all, ", "));
-}
-
-std::string each_of(const std::vector<int64_t>& numbers) { return fmt::format("hone::Each<{}>", fmt::join(numbers, ", ")); }
 
 IntExpr product_of_all(const std::vector<IntExpr>& extents) {
   IntExpr all = 1;

@@ -7,12 +7,14 @@
 #include "hone/pattern/cpp_concat.h"
 #include "hone/pattern/cpp_conv.h"
 #include "hone/pattern/cpp_matmul.h"
+#include "hone/pattern/cpp_pool.h"
 #include "hone/pattern/cpp_writer.h"
 #include "hone/pattern/library.h"
 #include "hone/pattern/names.h"
 #include "hone/pattern/normal_form.h"
 #include "hone/pattern/parts.h"
 #include "hone/pattern/plain.h"
+#include "hone/pattern/pool_counts.h"
 #include "hone/pattern/template.h"
 
 namespace hone::pattern {
@@ -187,7 +189,8 @@ Result<kernel::Kernel> columns(const Program& program, Way way) {
 }
 
 /// Offers of single patterns.
-std::vector<Offer> direct_cpp_offers(const task::Task& task, std::vector<std::string>& why_not) {
+std::vector<Offer> direct_cpp_offers(const task::Task& given, std::vector<std::string>& why_not) {
+  const task::Task task = with_pool_counts(given);
   std::vector<Offer> offers;
   if (const auto contraction = find_contraction(task); !contraction) {
     why_not.push_back("matmul: " + contraction.error().message);
@@ -196,13 +199,17 @@ std::vector<Offer> direct_cpp_offers(const task::Task& task, std::vector<std::st
   } else {
     return std::move(*products);
   }
-  if (auto convolution = conv_cpp(task)) {
-    const std::string action = convolution->header.action = "pack patches and tile";
-    offers.push_back({std::move(*convolution), "conv", action});
-    return offers;
-  } else {
-    why_not.push_back("conv: " + convolution.error().message);
-  }
+  const auto add = [&](const char* pattern, const char* action, Result<kernel::Kernel> kernel) {
+    if (kernel) {
+      kernel->header.action = action;
+      offers.push_back({std::move(*kernel), pattern, action});
+    } else {
+      why_not.push_back(std::string(pattern) + ": " + kernel.error().message);
+    }
+  };
+  add("conv", "pack patches and tile", conv_cpp(task));
+  add("pool", "tap by tap", pool_cpp(task));
+  if (!offers.empty()) return offers;
   auto program = find_program(task, {.scans = true, .slices = true});
   if (!program) {
     why_not.push_back("rows, map: " + program.error().message);
@@ -220,14 +227,6 @@ std::vector<Offer> direct_cpp_offers(const task::Task& task, std::vector<std::st
     why_not.push_back("rows, map: " + way.error().message);
     return offers;
   }
-  const auto add = [&](const char* pattern, const char* action, Result<kernel::Kernel> kernel) {
-    if (kernel) {
-      kernel->header.action = action;
-      offers.push_back({std::move(*kernel), pattern, action});
-    } else {
-      why_not.push_back(std::string(pattern) + ": " + kernel.error().message);
-    }
-  };
   const bool scans = program->has_scans();
   if (!program->has_reductions() && !scans) {
     add("map", "fuse into one loop", map(*program, *way));

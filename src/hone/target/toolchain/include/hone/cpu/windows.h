@@ -7,6 +7,7 @@
 #pragma once
 #include "hone/cpu/integer.h"
 #include "hone/cpu/loops.h"
+#include "hone/cpu/scan.h"
 
 namespace hone {
 
@@ -119,6 +120,50 @@ HONE_INLINE void pack_patches(float* HONE_RESTRICT to, const T* x, const W& wind
       if (d < 0) from += channel;
     }
     column += run;
+  }
+}
+
+/// OP (Sum or Max) over what the windows of `count` places from `place` on see of x; nothing is seen beyond the edge. `total`: room for as
+/// many sums; those of many taps are added up there, in segments, so that the error does not grow with the window.
+template <class OP, class W, class T>
+HONE_INLINE void pool_places(float* HONE_RESTRICT to, double* HONE_RESTRICT total, const T* x, const W& windows, int64_t place, int64_t count) {
+  constexpr int S = W::kSpace, kLast = W::kLast;
+  constexpr int64_t kSegment = 32;
+  const int64_t taps = W::product(windows.window);
+  const f32v neutral = OP::template State<f32v, 1>::neutral();
+  const auto fill = [&](float* at, int64_t run) HONE_BODY {
+    for_each<f32v, 1>(run, [&](int64_t j, auto n) HONE_BODY { store_n(at + j, neutral, n); });
+  };
+  for (int64_t column = 0, run; column < count; column += run) {
+    int64_t at[S], tap[S]{};
+    W::split(place + column, windows.to, at);
+    run = min(count - column, windows.to[kLast] - at[kLast]);
+    float* part = to + column;
+    fill(part, run);
+    for (int64_t k = 1; k <= taps; ++k) {
+      const int64_t begin = windows.line(at, tap);
+      const Sight sight = windows.sight(at[kLast], tap[kLast], run);
+      if (begin >= 0)
+        for_each<f32v, 2>(sight.end - sight.first, [&](int64_t j, auto n) HONE_BODY {
+          const T* from = x + begin + sight.from + j * sight.step;
+          f32v seen;
+          if constexpr (W::kSideBySide) seen = load_n<f32v>(from, n);
+          else seen = load_apart<f32v>(from, sight.step, n);
+          float* sum = part + sight.first + j;
+          store_n(sum, detail::Joined<OP>::join(load_n<f32v>(sum, n), seen), n);
+        });
+      if constexpr (Same<OP, Sum>)
+        if (taps > kSegment && (k % kSegment == 0 || k == taps)) {
+          double* sums = total + column;
+          const bool first = k == kSegment;
+          for (int64_t j = 0; j < run; ++j) sums[j] = (first ? 0.0 : sums[j]) + static_cast<double>(part[j]);
+          if (k < taps) fill(part, run);
+          else
+            for (int64_t j = 0; j < run; ++j) part[j] = static_cast<float>(sums[j]);
+        }
+      int d = kLast;
+      while (d >= 0 && ++tap[d] == windows.window[d]) tap[d--] = 0;
+    }
   }
 }
 
