@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "hone/pattern/least_time.h"
 #include "hone/pattern/library.h"
 #include "hone/target/cpu.h"
 #include "hone/target/simt_device.h"
@@ -36,6 +37,22 @@ TEST(DrawnOffers, EveryTaskHasSomeThatBind) {
       EXPECT_TRUE(some) << kernel::name_of(language);
     }
   }
+}
+
+TEST(DrawnOffers, OnACpuPlainLoopsHoldLittleOfTheLeastTime) {
+  const auto wanted = task::drawn::parse_wanted("40077:40");
+  ASSERT_TRUE(wanted) << wanted.error().to_string();
+  double all = 0, plain = 0;
+  for (const auto& drawn : task::drawn::draw_tasks(task::drawn::builtin_mix(), *wanted)) {
+    const auto task = task::parse_task(drawn.toml, drawn.name);
+    ASSERT_TRUE(task) << task.error().to_string();
+    std::vector<std::string> why_not;
+    const auto found = offers(*task, Language::kCpp, why_not);
+    const double least = least_ns(*task);
+    all += least;
+    plain += least * (found.empty() ? 1 : found.front().plain_share);
+  }
+  EXPECT_LT(plain, 0.05 * all);
 }
 
 }  // namespace
