@@ -68,6 +68,11 @@ class Evaluator {
   [[nodiscard]] virtual Result<Promotion> promote(const kernel::Kernel& kernel,
                                                   const std::vector<Opponent>& opponents) = 0;
 
+  /// The same, where two kernels are to be told apart: so many seconds of rounds, over all workloads, and no cap on pairs.
+  [[nodiscard]] virtual Result<Promotion> promote_for(const kernel::Kernel& kernel, const std::vector<Opponent>& opponents, [[maybe_unused]] double seconds) {
+    return promote(kernel, opponents);
+  }
+
   /// Times of an accepted kernel under several conditions, a workload each. `thorough`: on one thread too, which takes as
   /// many times longer as there are threads. kUnavailable where there is no clock to believe.
   [[nodiscard]] virtual Result<std::vector<Conditions>> conditions([[maybe_unused]] const kernel::Kernel& kernel, [[maybe_unused]] bool thorough) {

@@ -44,6 +44,8 @@ constexpr int kRoundsOfOrders = 3;
 constexpr double kFarBehind = 0.6;
 /// Pairs of a close look, for one of a few.
 constexpr int kPairsClosely = 3;
+/// Pairs of a comparison that only time ends: what is kept of them stays small.
+constexpr int kNoCap = 100'000;
 /// Screening draws fresh inputs for each repetition, and judges its calls, where either takes no longer (nanoseconds).
 constexpr int64_t kMostForFresh = 60'000'000;
 /// So long answers of families that are never timed are judged whole at a workload, and then some elements of each (nanoseconds):
@@ -77,7 +79,12 @@ class TimedEvaluator final : public Evaluator {
   Result<Screening> screen(const Kernel& kernel) override { return screen(kernel, options_.repetitions); }
   Result<Screening> screen_closely(const Kernel& kernel) override { return screen(kernel, kPairsClosely * options_.repetitions); }
   Status set_yardstick(const Kernel& kernel) override;
-  Result<Promotion> promote(const Kernel& kernel, const std::vector<Opponent>& opponents) override;
+  Result<Promotion> promote(const Kernel& kernel, const std::vector<Opponent>& opponents) override {
+    return promote(kernel, opponents, options_.sampling_seconds, options_.max_pairs);
+  }
+  Result<Promotion> promote_for(const Kernel& kernel, const std::vector<Opponent>& opponents, double seconds) override {
+    return promote(kernel, opponents, seconds, kNoCap);
+  }
   Result<std::vector<Conditions>> conditions(const Kernel& kernel, bool thorough) override;
   Result<Explanation> explain(const Kernel& kernel, const Verdict& verdict) override;
   std::vector<double> bounds_ns() const override {
@@ -99,6 +106,7 @@ class TimedEvaluator final : public Evaluator {
   Verdict check_pool(Player& player, Playing& play, Spent& spent, int64_t whole_until = INT64_MAX);
   Result<Verdict> check_all_families(const Kernel& kernel, Playing& play, Spent& spent);
   Result<Verdict> check_orders(const Kernel& kernel, Playing& play, Promotion& promotion);
+  Result<Promotion> promote(const Kernel& kernel, const std::vector<Opponent>& opponents, double seconds, int max_pairs);
   Result<Screening> screen(const Kernel& kernel, int pairs);
   Result<bool> screen_on(const Kernel& kernel, int pairs, Course& course, Screening& screening);
   [[nodiscard]] bool deals_afresh(const Playing& play) const;
@@ -436,7 +444,7 @@ Result<Explanation> TimedEvaluator::explain(const Kernel& kernel, const Verdict&
   return evaluate::explain(kernel, verdict, loader_, secret, spent);
 }
 
-Result<Promotion> TimedEvaluator::promote(const Kernel& kernel, const std::vector<Opponent>& opponents) {
+Result<Promotion> TimedEvaluator::promote(const Kernel& kernel, const std::vector<Opponent>& opponents, double seconds, int max_pairs) {
   Promotion promotion;
   double sampled = 0;
   // Imports and compilations beside our checks: none of it is timed.
@@ -474,8 +482,8 @@ Result<Promotion> TimedEvaluator::promote(const Kernel& kernel, const std::vecto
     // What one workload leaves of its share, later ones have. Checks, and importing and compiling opponents,
     // take what they take: charged here, they would leave dear opponents the fewest samples.
     PromotionOptions options;
-    options.seconds = (options_.sampling_seconds - sampled) / static_cast<double>(courses_.size() - i);
-    options.max_pairs = options_.max_pairs;
+    options.seconds = (seconds - sampled) / static_cast<double>(courses_.size() - i);
+    options.max_pairs = max_pairs;
     options.interrupted = options_.interrupted;
     // A card's come from its data sheet: measuring again would not move them.
     options.peaks_again = [this] {

@@ -12,7 +12,7 @@ namespace {
 /// How much more time an undecided comparison deserves whose reported interval excludes 1: with more
 /// processes it will likely be called, while one that straddles 1 most likely will not.
 constexpr double kPromising = 3;
-constexpr int kMostProcesses = 1000;  // only bounds the loop: pairs or time end it long before
+constexpr int kMostProcesses = 1000;  // where pairs have a lower cap: only bounds the loop, pairs or time end it long before
 
 class Contest {
  public:
@@ -194,7 +194,7 @@ Result<ContestResult> Contest::run() {
   }
   HONE_TRY_VOID(arena_.open());
   start_ns_ = arena_.now_ns();
-  for (int process = 0; process < kMostProcesses; ++process) {
+  for (int process = 0; process < std::max(kMostProcesses, options_.compare.max_pairs); ++process) {
     const std::vector<size_t> playing = pick(process);
     const bool alone = std::none_of(result_.opponents.begin(), result_.opponents.end(), [&](const Standing& standing) {
       return undecided(static_cast<size_t>(&standing - result_.opponents.data()));

@@ -33,4 +33,12 @@ Status parse_budget(const std::string& text, engine::RunOptions& options) {
   return {};
 }
 
+Result<double> parse_seconds(const std::string& text, double most) {
+  engine::RunOptions options;
+  HONE_TRY_VOID(parse_budget(text, options));
+  if (options.budget_evaluations > 0 || options.budget_seconds > most)
+    return fail(ErrorCode::kUsage, fmt::format("\"{}\" is no budget here", text), fmt::format("a time of {:.0f} s at most, for example 30s or 5m", most));
+  return options.budget_seconds;
+}
+
 }  // namespace hone::face

@@ -275,6 +275,7 @@ int run_cli(int argc, char** argv) {
   command = judge("compare", "whether kernel A is faster than kernel B", 2, compare_kernels);
   command->footer("Exit status: 0 FASTER, 10 SLOWER, 11 INCONCLUSIVE; the others as always (hone --help).");
   command->add_option("--target", judging.target, where)->type_name("NAME");
+  command->add_option("--budget", judging.budget, "of pairs, where they do not decide before: 20s, 5m (default: 20s)")->type_name("TIME");
   add_threads(command, judging.threads);
   add_json(command, judging.json);
   EvidenceArguments proving;

@@ -41,6 +41,7 @@ struct KernelArguments {
   std::string target;                    ///< empty: by the kernel's language
   std::string language;                  ///< build: of the library's kernels; empty: the card's own
   std::string config;                    ///< profile, diagnose: tunables to set, "A=1,B=2"
+  std::string budget = "20s";            ///< compare: of its pairs
   bool caches = false;                   ///< profile, diagnose: caches and branches modelled too
   bool try_first = false;                ///< diagnose: take the best action and measure it
   int threads = 0;

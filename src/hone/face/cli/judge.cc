@@ -10,6 +10,8 @@
 #include "hone/base/json.h"
 #include "hone/engine/local.h"
 #include "hone/engine/summary.h"
+#include "hone/evaluate/compare/outlook.h"
+#include "hone/face/cli/budget.h"
 #include "hone/face/cli/context.h"
 #include "hone/face/cli/text.h"
 
@@ -17,6 +19,8 @@ namespace hone::face {
 namespace {
 
 using nlohmann::json;
+
+constexpr double kMostSeconds = 86400;
 
 json ratio_json(const evaluate::Ratio& ratio) {
   return {{"median", ratio.median}, {"low", ratio.low}, {"high", std::isfinite(ratio.high) ? json(ratio.high) : json()}};
@@ -70,6 +74,7 @@ Result<int> evaluate_kernel(const KernelArguments& arguments) {
 }
 
 Result<int> compare_kernels(const KernelArguments& arguments) {
+  HONE_TRY(const double budget, parse_seconds(arguments.budget, kMostSeconds));
   HONE_TRY(const task::Task task, runnable_task_of(arguments.task));
   HONE_TRY(const kernel::Kernel a, known_kernel(arguments.kernels.at(0), &task));
   HONE_TRY(const kernel::Kernel b, known_kernel(arguments.kernels.at(1), &task));
@@ -91,7 +96,7 @@ Result<int> compare_kernels(const KernelArguments& arguments) {
   evaluate::Opponent opponent;
   opponent.name = "B";
   opponent.kernel = b;
-  HONE_TRY(const evaluate::Promotion promotion, evaluator->promote(a, {opponent}));
+  HONE_TRY(const evaluate::Promotion promotion, evaluator->promote_for(a, {opponent}, budget));
   if (!promotion.verdict.accepted())
     return fail(ErrorCode::kInput, fmt::format("{} is refused: {}", arguments.kernels[0], promotion.verdict.reason));
   const engine::Headline line = engine::headline_of(promotion, task);
@@ -100,8 +105,18 @@ Result<int> compare_kernels(const KernelArguments& arguments) {
                                 ? "INCONCLUSIVE: neither A nor B is known to be faster"
                                 : fmt::format("A is {} than B", evaluate::name_of(line.comparison));
   fmt::print(out, "{}: time(B) / time(A) = {}\n\n{}", found, ratio_text(line.speedup), promotion_text(promotion, task));
+  double pairing = 0;
+  json wanting = json::array();
+  for (const evaluate::WorkloadResult& workload : promotion.workloads) {
+    pairing += workload.sampling_seconds;
+    for (const evaluate::OpponentResult& result : workload.opponents)
+      if (std::string more = evaluate::would_decide(result, workload.sampling_seconds); !more.empty()) wanting.push_back({{"workload", workload.workload}, {"needs", std::move(more)}});
+  }
+  fmt::print(out, "\n  {:.1f} of {:.4g} s spent on pairs\n", pairing, budget);
+  for (const json& w : wanting) fmt::print(out, "  {} would be decided by {}\n", w["workload"].get<std::string>(), w["needs"].get<std::string>());
   if (arguments.json)
-    fmt::print("{}\n", base::canonical_json(json{{"comparison", evaluate::name_of(line.comparison)}, {"ratio", ratio_json(line.speedup)}}));
+    fmt::print("{}\n", base::canonical_json(json{{"comparison", evaluate::name_of(line.comparison)}, {"ratio", ratio_json(line.speedup)},
+                                                 {"spent", {{"budget_seconds", budget}, {"pairing_seconds", pairing}}}, {"would_decide", wanting}}));
   switch (line.comparison) {
     case evaluate::Comparison::kFaster: return 0;
     case evaluate::Comparison::kSlower: return 10;

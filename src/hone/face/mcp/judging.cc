@@ -7,8 +7,11 @@
 
 #include "hone/agent/answer.h"
 #include "hone/agent/prompt.h"
+#include "hone/base/clock.h"
 #include "hone/engine/examine.h"
 #include "hone/engine/summary.h"
+#include "hone/evaluate/compare/outlook.h"
+#include "hone/face/cli/budget.h"
 #include "hone/face/mcp/workshop.h"
 
 namespace hone::face::mcp {
@@ -21,6 +24,9 @@ using nlohmann::json;
 constexpr size_t kSeats = 3;
 constexpr std::chrono::seconds kLongestWait{120};
 constexpr size_t kDetail = size_t{4} << 10;
+/// Of a comparison's pairs: where nobody says, and at most, as others wait for the machine meanwhile.
+constexpr const char* kCompareBudget = "30s";
+constexpr double kMostCompareSeconds = 600;
 /// Kernels of the library that a diagnosis is compared with: a second or a few each.
 constexpr int kMostTried = 2;
 /// Repetitions further apart than this say that somebody else used the machine.
@@ -227,8 +233,10 @@ Result<json> Workshop::compare(const json& arguments) {
   if (!bench.target().has_clock()) return fail(ErrorCode::kInput, "this target knows no time: nothing to compare", "evaluate_kernel judges each by itself");
   HONE_TRY(const kernel::Kernel a, kernel_in(arguments, "a", bench, seat->task));
   HONE_TRY(const kernel::Kernel b, kernel_in(arguments, "b", bench, seat->task));
+  HONE_TRY(const double budget, parse_seconds(arguments.value("budget", kCompareBudget), kMostCompareSeconds));
   const std::scoped_lock here(seat->mutex);
   HONE_TRY(const auto turn, this->turn(bench));
+  const int64_t began_ns = base::system_clock().now_ns();
   HONE_TRY(evaluate::Evaluator * evaluator, ready(*seat));
   for (const auto& [name, kernel] : {std::pair("a", &a), {"b", &b}}) {
     HONE_TRY(const Screening screening, evaluator->screen(*kernel));
@@ -239,16 +247,31 @@ Result<json> Workshop::compare(const json& arguments) {
   evaluate::Opponent opponent;
   opponent.name = "b";
   opponent.kernel = b;
-  HONE_TRY(const evaluate::Promotion promotion, evaluator->promote(a, {opponent}));
+  HONE_TRY(const evaluate::Promotion promotion, evaluator->promote_for(a, {opponent}, budget));
   if (!promotion.verdict.accepted()) return fail(ErrorCode::kInput, "a is refused in the full trial: " + evaluate::told(promotion.verdict).reason);
   const engine::Headline line = engine::headline_of(promotion, seat->task);
-  json workloads = json::array();
-  for (const evaluate::WorkloadResult& workload : promotion.workloads)
-    for (const evaluate::OpponentResult& result : workload.opponents)
-      workloads.push_back({{"name", workload.workload}, {"comparison", evaluate::name_of(result.comparison)}, {"ratio", ratio_of(result.ratio)},
-                           {"a_ns", result.candidate_ns}, {"b_ns", result.opponent_ns}, {"pairs", result.pairs}, {"stopped", result.stopped}});
-  return json{{"comparison", evaluate::name_of(line.comparison)}, {"ratio", ratio_of(line.speedup)}, {"workloads", std::move(workloads)},
+  json workloads = json::array(), wanting = json::array();
+  double pairing = 0;
+  for (const evaluate::WorkloadResult& workload : promotion.workloads) {
+    pairing += workload.sampling_seconds;
+    for (const evaluate::OpponentResult& result : workload.opponents) {
+      json row = {{"name", workload.workload}, {"comparison", evaluate::name_of(result.comparison)}, {"ratio", ratio_of(result.ratio)},
+                  {"a_ns", result.candidate_ns}, {"b_ns", result.opponent_ns}, {"pairs", result.pairs}, {"stopped", result.stopped}};
+      if (workload.bound_ns > 0) {
+        row["bound_ns"] = workload.bound_ns, row["bound_by"] = workload.bound_by;
+        row["a_fraction_of_speed_of_light"] = workload.bound_ns / result.candidate_ns, row["b_fraction_of_speed_of_light"] = workload.bound_ns / result.opponent_ns;
+        if (!workload.bound_note.empty()) row["bound_note"] = workload.bound_note;
+      }
+      if (std::string more = evaluate::would_decide(result, workload.sampling_seconds); !more.empty()) wanting.push_back({{"workload", workload.workload}, {"needs", std::move(more)}});
+      workloads.push_back(std::move(row));
+    }
+  }
+  json out = {{"comparison", evaluate::name_of(line.comparison)}, {"ratio", ratio_of(line.speedup)}, {"workloads", std::move(workloads)},
+              {"spent", {{"budget_seconds", budget}, {"pairing_seconds", pairing}, {"seconds", 1e-9 * static_cast<double>(base::system_clock().now_ns() - began_ns)}}},
               {"about", "time(b) / time(a): FASTER and SLOWER are said of a, on every workload; INCONCLUSIVE: on some workload the interval holds 1"}};
+  if (!promotion.absent.empty()) out["absent"] = promotion.absent;
+  if (!wanting.empty()) out["would_decide"] = std::move(wanting);
+  return out;
 }
 
 }  // namespace hone::face::mcp

@@ -339,8 +339,9 @@ agent::ToolTable Workshop::tools() {
       "Builds a kernel for a target, verifies it on secret inputs and odd shapes and, where the target knows time, times it against plain loops: ratios with their range, "
       "times, bounds, errors, noise. A refusal says shape, elements and line, found again on inputs made for that.",
       kernel_input, true, [this](const json& a) { return look_at(a, std::nullopt); });
-  add("compare_kernels", "Compare two kernels", "Which of two kernels for a task is faster, with the interval that decides: pairs of fresh processes, timed side by side. Takes some tens of seconds.",
-      tool_schema(with_place({{"task", task_type}, {"a", source_type}, {"b", source_type}}), {"task", "a", "b"}), true, [this](const json& a) { return compare(a); });
+  add("compare_kernels", "Compare two kernels", "Which of two kernels for a task is faster, with the interval that decides: pairs of fresh processes, timed side by side until it decides or the budget of pairs is spent; "
+      "checks come on top. Says what it spent and, where INCONCLUSIVE, what would decide.",
+      tool_schema(with_place({{"task", task_type}, {"a", source_type}, {"b", source_type}, {"budget", text_type(60, "such as 60s; 30s where left out, 10m at most")}}), {"task", "a", "b"}), true, [this](const json& a) { return compare(a); });
   for (const engine::LookTool& look : engine::look_tools())
     add(look.name, look.title, std::string(look.description) + " With what evaluate_kernel says.", kernel_input, true,
         [this, what = look.look](const json& a) { return look_at(a, what); });
