@@ -297,7 +297,7 @@ async def work(client):
     asked = {"task": TASK, "budget": "6evals", "models": ["echo", "priced"], "model_budget": "99calls"}
     started = (await client.call_tool("start_run", asked)).structured_content
     expect("models: echo, priced; the price is not known" in started["models"], f"what is known of the price: {started['models']}")
-    run = (await client.call_tool("wait", {"run": started["run"], "seconds": 300})).structured_content
+    run = (await client.call_tool("wait", {"run": started["run"], "budget": "300s"})).structured_content
     expect(run["status"] == "finished" and run["champion"]["source"], "a run from start to champion")
     ledger = run["summary"]["models"]
     expect(ledger["budget"]["calls"] == 2 and ledger["calls"] <= 2, f"its models had the server's budget, not the client's: {ledger['calls']} calls")
@@ -318,13 +318,13 @@ async def work(client):
     long_run = tuning["run"]
     await asyncio.sleep(3)
     await client.call_tool("cancel", {"run": long_run})
-    ended = (await client.call_tool("wait", {"run": long_run, "seconds": 200})).structured_content
+    ended = (await client.call_tool("wait", {"run": long_run, "budget": "200s"})).structured_content
     expect(ended["status"] in ("interrupted", "finished"), f"cancelled: {ended['status']}")
     if ended["status"] == "interrupted":
         resumed = await client.call_tool("resume_run", {"run": long_run})
         expect(not resumed.is_error, "and gone on with")
         await client.call_tool("cancel", {"run": long_run})
-        await client.call_tool("wait", {"run": long_run, "seconds": 200})
+        await client.call_tool("wait", {"run": long_run, "budget": "200s"})
     found = (await client.call_tool("search_memory", {"query": "softmax"})).structured_content
     expect(started["run"] in [one["run"] for one in found["found"]], "memory knows it")
     near = (await client.call_tool("search_memory", {"task": TASK})).structured_content["similar"]

@@ -225,6 +225,7 @@ class Run {
   EventLog log_;
   std::unique_ptr<search::Strategy> strategy_;
   RunMemory memory_;
+  [[nodiscard]] json gain(const Promotion& promotion) const;
   std::string reference_;                ///< the first accepted kernel, which scores are over
   Cards cards_;
   std::optional<search::Changes> changes_;   ///< once a diagnosis asked for it
@@ -924,11 +925,25 @@ Status Run::keep_lessons() {
   return services_.store->put_fact(lessons_key(task_.hash()), base::canonical_json(json(lessons)));
 }
 
+/// What the run won, over the kernel given or else the first that was accepted: of their pairs in the promotion, as quick looks at different times
+/// are no comparison. Null where neither took part.
+json Run::gain(const Promotion& promotion) const {
+  const auto played = [&](auto is) -> std::optional<Headline> {
+    const auto at = std::ranges::find_if(services_.opponents, is);
+    return at == services_.opponents.end() ? std::nullopt : against(promotion, task_, at->name);
+  };
+  auto line = played([](const evaluate::Opponent& o) { return o.name == "start"; });
+  if (!line) line = played([&](const evaluate::Opponent& o) { return o.kernel && o.kernel->hash() == reference_; });
+  if (!line) return nullptr;
+  return {{"over", line->opponent}, {"comparison", evaluate::name_of(line->comparison)},
+          {"median", line->speedup.median}, {"low", line->speedup.low}, {"high", line->speedup.high}};
+}
+
 json Run::summary(const std::optional<Candidate>& champion, const std::optional<Promotion>& promotion,
                   const std::string& path) const {
   json out = {{"run", id_}, {"task", task_.name}, {"target", services_.target}, {"track", task::name_of(task_.track)},
               {"champion", nullptr}, {"verdict", "none"}, {"comparison", "INCONCLUSIVE"}, {"opponent", nullptr},
-              {"speedup", nullptr}, {"sol_fraction", nullptr}, {"accuracy", nullptr}, {"gain_over_first", nullptr},
+              {"speedup", nullptr}, {"sol_fraction", nullptr}, {"accuracy", nullptr}, {"gain", nullptr}, {"quick_looks_over_first", nullptr},
               {"considered", considered_}, {"evaluations", evaluated_}, {"refused", refused_},
               {"seconds", {{"total", log_.now()}, {"build", static_cast<double>(spent_.build) * 1e-9},
                            {"verify", static_cast<double>(spent_.verify) * 1e-9},
@@ -943,7 +958,8 @@ json Run::summary(const std::optional<Candidate>& champion, const std::optional<
   const Headline line = headline_of(*promotion, task_);
   out["champion"] = {{"hash", champion->kernel.hash()}, {"path", path}};
   out["verdict"] = evaluate::name_of(promotion->verdict.kind);
-  out["gain_over_first"] = champion->score;
+  out["quick_looks_over_first"] = champion->score;
+  out["gain"] = gain(*promotion);
   out["sol_fraction"] = line.sol_fraction;
   if (!line.opponent.empty()) {
     out["opponent"] = line.opponent;

@@ -340,6 +340,34 @@ TEST(RunTest, counts_no_proposal_twice) {
   EXPECT_LE(summary["considered"], bench.sources * 24);
 }
 
+TEST(RunTest, calls_gain_what_pairs_say_and_nothing_else) {
+  Bench bench;
+  const auto summary_with = [&](std::vector<evaluate::Opponent> opponents) {
+    Bench own;
+    archive::Store store = own.open();
+    Services services = own.services(store);
+    services.opponents = std::move(opponents);
+    return json::parse(must(start_run(own.task, evaluations(12), services)).summary_json);
+  };
+  evaluate::Opponent other, first, start;
+  other.name = "pytorch eager", first.name = "naive", start.name = "start";
+  {
+    archive::Store store = bench.open();
+    first.kernel = bench.services(store).seeds.front().kernel;
+  }
+  const json nothing = summary_with({other});
+  EXPECT_TRUE(nothing["gain"].is_null()) << nothing["gain"].dump();
+  EXPECT_GE(nothing["quick_looks_over_first"].get<double>(), 1);
+  EXPECT_FALSE(nothing.contains("gain_over_first"));
+  const json paired = summary_with({other, first});
+  EXPECT_EQ(paired["gain"]["over"], "naive");
+  // The fake's opponents take 2 ms each, whatever looks said.
+  EXPECT_EQ(paired["gain"]["median"], paired["speedup"]["median"]);
+  EXPECT_LT(paired["gain"]["low"].get<double>(), paired["gain"]["high"].get<double>());
+  EXPECT_EQ(paired["gain"]["comparison"], "FASTER");
+  EXPECT_EQ(summary_with({other, first, start})["gain"]["over"], "start") << "the kernel given";
+}
+
 TEST(RunTest, gives_one_source_offered_twice_one_look) {
   Bench bench;
   archive::Store store = bench.open();

@@ -125,7 +125,11 @@ Result<json> search_memory(archive::Store& store, const MemoryQuery& query) {
     }
     const json summary = json::parse(run.summary_json, nullptr, false);
     json entry = {{"run", run.id}, {"task", run.task_name}, {"champion", run.champion}, {"action", row ? row->action : ""}};
-    if (summary.is_object()) entry["gain_over_first"] = summary.value("gain_over_first", json());
+    if (summary.is_object()) {
+      entry["gain"] = summary.value("gain", json());
+      // Of the same in records of earlier versions.
+      entry["quick_looks_over_first"] = summary.value("quick_looks_over_first", summary.value("gain_over_first", json()));
+    }
     if (lessons && *lessons)
       if (json said = json::parse(**lessons, nullptr, false); said.is_array()) {
         // The newest are last.

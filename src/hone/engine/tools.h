@@ -48,7 +48,7 @@ struct MemoryQuery {
   std::string run;                         ///< whose own evidence is left out; may be empty
   int64_t now_unix_ms = 0;
 };
-/// {"found": [{run, task, champion, action, gain_over_first, lessons, source}], "left_out", "similar"}: finished runs, newest first, ten
+/// {"found": [{run, task, champion, action, gain, quick_looks_over_first, lessons, source}], "left_out", "similar"}: finished runs, newest first, ten
 /// at most, the first two with their kernels' text; similar: as the event "recalled" without its measurements, null where there is none.
 [[nodiscard]] Result<nlohmann::json> search_memory(archive::Store& store, const MemoryQuery& query);
 

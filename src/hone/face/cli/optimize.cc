@@ -1,5 +1,6 @@
 #include <cmath>
 #include <cstdio>
+#include <limits>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -39,8 +40,11 @@ Result<int> finish_run(const engine::RunResult& result, const task::Task& task, 
     const auto summary = nlohmann::json::parse(result.summary_json);
     fmt::print(out, "\n{}: champion {}, run {} ended by {}\n\n{}", task.name, base::short_hash(result.champion), result.run,
                result.reason, promotion_text(*result.promotion, task));
-    fmt::print(out, "  {:.2f}x the first correct kernel; {} candidates considered, {} evaluated, {} refused in {:.0f} s\n",
-               summary.value("gain_over_first", 1.0), summary.value("considered", 0), summary.value("evaluations", 0),
+    // What no pairs were taken of is said as what it is.
+    const auto gain = summary.value("gain", nlohmann::json());
+    const std::string won = gain.is_object() ? fmt::format("{} over {}", ratio_text({gain.value("median", 1.0), gain.value("low", 0.0), gain["high"].is_number() ? gain["high"].get<double>() : std::numeric_limits<double>::infinity()}), gain.value("over", ""))
+                                             : fmt::format("about {:.1f}x the first correct kernel by quick looks", summary.value("quick_looks_over_first", summary.value("gain_over_first", 1.0)));
+    fmt::print(out, "  {}; {} candidates considered, {} evaluated, {} refused in {:.0f} s\n", won, summary.value("considered", 0), summary.value("evaluations", 0),
                summary.value("refused", 0), summary["seconds"].value("total", 0.0));
     fmt::print(out, "\n  kernel: {}\n", summary["champion"].value("path", ""));
   }

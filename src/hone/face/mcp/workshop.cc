@@ -42,7 +42,7 @@ const json kRunSchema = {{"type", "string"}, {"pattern", "^[0-9a-f]{12}$"}};
 
 /// The number of runs that are on is small, and each is asked about often: the newest facts of its log.
 json progress_of(const std::vector<archive::Event>& events) {
-  json out = {{"evaluations", 0}, {"best_score", 0.0}, {"last", json::array()}};
+  json out = {{"evaluations", 0}, {"best_score", 0.0}, {"scores", "by quick looks, over the first accepted kernel: they steer the search and are no comparison"}, {"last", json::array()}};
   std::vector<json> last;
   engine::for_each_event<engine::event::Screened>(events, [&](const engine::event::Screened& e, const engine::LoggedEvent& logged) {
     out["evaluations"] = e.n;
@@ -241,6 +241,8 @@ Result<json> Workshop::get_run(const json& arguments) {
   out["status"] = info->status;
   out["task"] = info->task_name;
   out["progress"] = progress_of(events);
+  if (const auto options = engine::RunOptions::from_json(info->options_json))
+    out["budget"] = {{"seconds", options->budget_seconds > 0 ? json(options->budget_seconds) : json()}, {"evaluations", options->budget_evaluations > 0 ? json(options->budget_evaluations) : json()}};
   if (const json summary = json::parse(info->summary_json, nullptr, false); summary.is_object()) out["summary"] = summary;
   if (!info->champion.empty())
     if (const auto row = store.kernel(info->champion))
@@ -250,7 +252,7 @@ Result<json> Workshop::get_run(const json& arguments) {
 }
 
 Result<json> Workshop::wait(const json& arguments) {
-  const int most = arguments.value("seconds", 60);
+  HONE_TRY(const double most, parse_seconds(arguments.value("budget", "60s"), kLongestWaitSeconds));
   for (int polls = 0;; ++polls) {
     HONE_TRY(json run, get_run(arguments));
     const std::string status = run.at("status");
@@ -316,14 +318,14 @@ agent::ToolTable Workshop::tools() {
       tool_schema(with_place({{"task", task_type}, {"budget", budget_type}, {"start_source", source_type}, {"opponents", opponents_type}, {"seed", seed_type},
                               {"models", models_type}, {"model_budget", model_budget_type}}), {"task"}),
       false, [this](const json& a) { return start_run(a, false); });
-  add("tune_kernel", "Tune a kernel", "Searches the tunables that a kernel's header names, as a run: its id comes at once, the champion is the kernel with its best settings.",
+  add("tune_kernel", "Tune a kernel", "Searches the tunables that a kernel's header names, as a run: its id comes at once, the champion is the kernel with its best settings; the summary's gain is of pairs of it and the kernel sent.",
       tool_schema(with_place({{"task", task_type}, {"source", source_type}, {"budget", budget_type}, {"opponents", opponents_type}, {"seed", seed_type},
                               {"models", models_type}, {"model_budget", model_budget_type}}), {"task", "source"}),
       false, [this](const json& a) { return start_run(a, true); });
   add("get_run", "Look at a run", "How a run is doing; its champion, whose source can be sent back as it is, and summary when it is finished.", run_input, true,
       [this](const json& a) { return get_run(a); });
-  add("wait", "Wait for a run", "As get_run, once the run came to an end or the seconds are over.",
-      tool_schema({{"run", kRunSchema}, {"seconds", {{"type", "integer"}, {"minimum", 0}, {"maximum", kLongestWaitSeconds}, {"description", "60 where left out"}}}}, {"run"}), true,
+  add("wait", "Wait for a run", "As get_run, once the run came to an end or the budget of waiting is over.",
+      tool_schema({{"run", kRunSchema}, {"budget", text_type(60, "such as 30s; 60s where left out, 5m at most")}}, {"run"}), true,
       [this](const json& a) { return wait(a); });
   add("cancel", "End a run", "Ends a search early: its best kernel is promoted. resume_run goes on with it.", run_input, false, [this](const json& a) { return cancel(a); });
   add("resume_run", "Go on with a run", "Goes on with a run that was cancelled, interrupted or killed.", run_input, false, [this](const json& a) { return resume_run(a); });
