@@ -109,7 +109,7 @@ std::optional<Look> value_of_error(const WrongOutput& o, const std::vector<int64
   if (all([](double found, double) { return std::isnan(found); })) return Look("they are NaN: never written, or computed of something that was not");
   if (all([](double found, double expected) { return std::isfinite(found) && !std::isfinite(expected); })) return Look("finite numbers where infinity or NaN belongs");
   if (all([](double found, double expected) { return !std::isfinite(found) && std::isfinite(expected); }))
-    return Look("infinite or NaN where a finite number belongs: an overflow on the way");
+    return Look("infinite or NaN where a finite number belongs: an overflow on the way, or what keeps from one leaves elements out");
   if (auto look = swapped(o, wrong)) return look;
   for (const std::vector<double>& before : o.before)
     if (all_hold(o, wrong, [&](int64_t at) { return before[static_cast<size_t>(at)]; })) return Look("they hold the answer of another call: stale");
@@ -119,7 +119,7 @@ std::optional<Look> value_of_error(const WrongOutput& o, const std::vector<int64
 }
 
 Look shape_of_error(const WrongOutput& o, const std::vector<int64_t>& wrong) {
-  const auto value = value_of_error(o, wrong), place = place_of_error(o, wrong);
+  const auto value = o.instead ? std::optional(Look(o.instead->here, o.instead->anywhere)) : value_of_error(o, wrong), place = place_of_error(o, wrong);
   if (value && place) return {value->here + "; " + place->here, value->anywhere + "; " + place->anywhere};
   if (value) return *value;
   if (place) return *place;

@@ -97,6 +97,40 @@ TEST_F(Explain, an_answer_that_hangs_on_the_order_of_blocks_says_so) {
   EXPECT_THAT(said.detail, HasSubstr(kHangsOnOrder));
 }
 
+TEST_F(Explain, what_was_computed_instead_is_said_and_no_other_clue) {
+  task = *task::task_from_expressions("y = softmax(x, axis=-1)", {"x=f32[B, D]"}, {"B=4,D=4096"});
+  auto made = Verifier::create(task, *target::cpp_toolchain(), {});
+  ASSERT_TRUE(made);
+  verifier = std::move(*made);
+  const std::string passes = "  float most = x[row * D], sum = 0;\n  for (int64_t j = 0; j < {0}; ++j) most = hone::max(most, x[row * D + j]);\n"
+                             "  for (int64_t j = 0; j < {0}; ++j) sum += hone::exp(x[row * D + j] - most);\n  for (int64_t j = 0; j < D; ++j) y[row * D + j] = hone::exp(x[row * D + j] - most) / sum;";
+  Verdict verdict;
+  // Large inputs overflow where the largest is left out: that is no more than what it comes of.
+  const Explanation tail = of(cpp_kernel(fmt::format(fmt::runtime(passes), "D / 8 * 8")), verdict);
+  EXPECT_TRUE(tail.reproduced);
+  EXPECT_THAT(tail.detail, HasSubstr("a tail is missing in it")) << tail.detail;
+  ASSERT_TRUE(tail.clue);
+  EXPECT_THAT(tail.clue->looks, HasSubstr("a tail is missing in it"));
+  EXPECT_EQ(tail.clue->output, "y");
+  kernel::Kernel exchanged = cpp_kernel(fmt::format(fmt::runtime(passes), "D"));
+  exchanged.header.launches.front().grid = {*task::IntExpr::parse("D")};
+  const size_t at = exchanged.source.find("int64_t B, int64_t D");
+  ASSERT_NE(at, std::string::npos);
+  exchanged.source.replace(at, 20, "int64_t D, int64_t B");
+  const Explanation swapped = of(exchanged, verdict);
+  EXPECT_THAT(swapped.detail, HasSubstr("are exchanged")) << swapped.detail;
+}
+
+TEST_F(Explain, takes_no_longer_than_it_is_given_and_says_what_it_left) {
+  Loader loader(task, *target::cpp_toolchain(), 1);
+  const kernel::Kernel right = cpp_kernel("  for (int64_t j = 0; j < D; ++j) y[row * D + j] = hone::exp(x[row * D + j]);");
+  Spent spent;
+  const auto said = explain(right, {VerdictKind::kWrong, "", "", {}}, loader, {}, spent, std::chrono::nanoseconds(1));
+  ASSERT_TRUE(said);
+  EXPECT_FALSE(said->reproduced);
+  EXPECT_THAT(said->detail, ::testing::AllOf(HasSubstr("Not looked into"), HasSubstr("further shapes"), HasSubstr("sanitizers on")));
+}
+
 TEST_F(Explain, a_crash_names_the_line) {
   Verdict verdict;
   const Explanation said = of(cpp_kernel("  for (int64_t j = 0; j < D; ++j)\n    y[row * D + j] = hone::exp(x[row * D + j + 64]);"), verdict);

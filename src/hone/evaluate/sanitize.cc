@@ -1,11 +1,13 @@
 #include "hone/evaluate/sanitize.h"
 
 #include <algorithm>
+#include <optional>
 #include <regex>
 #include <sstream>
 
 #include <fmt/format.h>
 
+#include "hone/base/clock.h"
 #include "hone/base/random.h"
 #include "hone/evaluate/measure/batch.h"
 #include "hone/evaluate/verify/near_bound.h"
@@ -32,7 +34,8 @@ Verdict verdict_from_report(const target::BatchOutcome& outcome, const task::Bin
   return verdict;
 }
 
-Result<Verdict> run_at(const kernel::Kernel& kernel, const task::Bindings& bindings, Loader& loader) {
+/// Nothing where the time was up before it ended.
+Result<std::optional<Verdict>> run_at(const kernel::Kernel& kernel, const task::Bindings& bindings, Loader& loader, int64_t until_ns) {
   // Laid out as where nobody watches, so that addresses do not tell.
   StageOptions options;
   const auto tensors = static_cast<int>(loader.task().inputs.size() + loader.task().outputs.size());
@@ -41,7 +44,7 @@ Result<Verdict> run_at(const kernel::Kernel& kernel, const task::Bindings& bindi
   auto made = Stage::create(loader.task(), bindings, options);
   if (!made) {
     // The task itself makes no sense at this shape.
-    if (made.error().code == ErrorCode::kInput) return Verdict{};
+    if (made.error().code == ErrorCode::kInput) return std::optional(Verdict{});
     return tl::unexpected(made.error());
   }
   Stage& stage = **made;
@@ -52,18 +55,22 @@ Result<Verdict> run_at(const kernel::Kernel& kernel, const task::Bindings& bindi
     slots.push_back(slot);
   }
   HONE_TRY(const Loaded loaded, loader.load(kernel, stage, true));
-  if (!loaded.session) return loaded.verdict;
+  if (!loaded.session) return std::optional(loaded.verdict);
   stage.poison(slots);
   for (const int slot : slots) calls.push_back(stage.call(slot));
-  const target::BatchOutcome outcome = loaded.session->run(calls, kSanitizeDeadline);
-  if (outcome.how != target::BatchOutcome::How::kDone) return verdict_from_report(outcome, bindings);
+  const int64_t left_ns = until_ns - base::system_clock().now_ns();
+  if (left_ns <= 0) return std::optional<Verdict>();
+  const std::chrono::nanoseconds given = std::min<std::chrono::nanoseconds>(kSanitizeDeadline, std::chrono::nanoseconds(left_ns));
+  const target::BatchOutcome outcome = loaded.session->run(calls, given);
+  if (outcome.how == target::BatchOutcome::How::kDeadline && given < kSanitizeDeadline) return std::optional<Verdict>();
+  if (outcome.how != target::BatchOutcome::How::kDone) return std::optional(verdict_from_report(outcome, bindings));
   // Whoever does less when watched gives other answers, or none.
   for (const int slot : slots)
     if (Verdict verdict = unless_near_bound(stage.check(slot)); !verdict.accepted()) {
       verdict.reason = "built with sanitizers: " + verdict.reason;
-      return verdict;
+      return std::optional(std::move(verdict));
     }
-  return Verdict{};
+  return std::optional(Verdict{});
 }
 
 /// The kernel may have written among what the sanitizer says, and the library's expressions recurse at every character.
@@ -103,7 +110,7 @@ std::string finding_frames(const std::string& report) {
 }
 
 Result<Sanitized> sanitize(const kernel::Kernel& kernel, std::span<const task::Bindings> shapes, Loader& loader,
-                           Spent& spent) {
+                           Spent& spent, int64_t until_ns) {
   Sanitized result;
   if (shapes.empty()) {
     result.unavailable = "its requirements admit no small shape";
@@ -119,7 +126,10 @@ Result<Sanitized> sanitize(const kernel::Kernel& kernel, std::span<const task::B
   }
   const Stopwatch watch(spent.sanitize);
   for (const task::Bindings& bindings : shapes) {
-    HONE_TRY(result.verdict, run_at(kernel, bindings, loader));
+    if (base::system_clock().now_ns() >= until_ns) return result;
+    HONE_TRY(auto said, run_at(kernel, bindings, loader, until_ns));
+    if (!said) return result;
+    result.verdict = std::move(*said);
     if (!result.verdict.accepted()) return result;
     ++result.shapes;
   }

@@ -17,9 +17,9 @@ struct Sanitized {
 };
 
 /// One call of each input family on each of `shapes`. The kernel must have been accepted without sanitizers: a
-/// build that fails now is its doing.
+/// build that fails now is its doing. `until_ns` (base::system_clock()): no shape is begun later, and what goes on then is left without a word.
 [[nodiscard]] Result<Sanitized> sanitize(const kernel::Kernel& kernel, std::span<const task::Bindings> shapes,
-                                         Loader& loader, Spent& spent);
+                                         Loader& loader, Spent& spent, int64_t until_ns = INT64_MAX);
 
 /// The first line of a sanitizer's report, without addresses and process numbers; empty when there is none.
 [[nodiscard]] std::string first_finding(const std::string& report);

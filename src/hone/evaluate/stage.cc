@@ -1053,6 +1053,17 @@ WrongOutput Stage::beside(int slot, size_t output, std::span<const int> before) 
   return all;
 }
 
+std::optional<Instead> Stage::instead(int slot, size_t output, const WrongOutput& seen, int64_t until_ns) {
+  State& s = *state_;
+  State::Content& content = s.content_in(slot);
+  // What half of each number is judged by has other inputs than the kernel had.
+  if (&s.judged_by(content) != &s.graph) return std::nullopt;
+  std::vector<TensorView> views;
+  for (size_t i = 0; i < s.task.inputs.size(); ++i) views.push_back({s.task.inputs[i].type.dtype, s.input_shape(i), s.home_of(content, i)});
+  const double bound = s.known_bounds().of(static_cast<int>(output), content.family, s.reference(content, output, true).anchor).max;
+  return computed_instead(s.task, s.graph, views, {static_cast<int>(output), outputs(slot)[output].data(), seen.wrong, seen.expected, seen.found}, bound, until_ns);
+}
+
 Verdict Stage::check_vanished(int slot) {
   constexpr double kClearly = 1 + 0x1p-10;
   const State& s = *state_;

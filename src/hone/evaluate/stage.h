@@ -128,6 +128,8 @@ class Stage {
   /// One output of a slot beside what it should be, element by element, and what the slots `before` should have answered. For explanations:
   /// the whole oracle is asked.
   [[nodiscard]] WrongOutput beside(int slot, size_t output, std::span<const int> before);
+  /// What the kernel computed instead in `output` of a slot, `seen` being what beside() says of it; until `until_ns` (computed_instead.h).
+  [[nodiscard]] std::optional<Instead> instead(int slot, size_t output, const WrongOutput& seen, int64_t until_ns);
   /// What a call has left in the outputs of a slot, to compare the next one on the same inputs with.
   struct Kept {
     std::vector<std::vector<std::byte>> outputs;

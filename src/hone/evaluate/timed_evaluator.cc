@@ -438,10 +438,10 @@ Result<Explanation> TimedEvaluator::explain(const Kernel& kernel, const Verdict&
   if (loader_.card())
     if (auto emulator = target::emulator_toolchain(kernel.header.language)) {
       Loader loader(task_, std::move(*emulator), 1);
-      HONE_TRY(Explanation found, evaluate::explain(kernel, verdict, loader, secret, spent));
+      HONE_TRY(Explanation found, evaluate::explain(kernel, verdict, loader, secret, spent, kExplainTime / 2));
       if (found.reproduced) return found;
     }
-  return evaluate::explain(kernel, verdict, loader_, secret, spent);
+  return evaluate::explain(kernel, verdict, loader_, secret, spent, loader_.card() ? kExplainTime / 2 : kExplainTime);
 }
 
 Result<Promotion> TimedEvaluator::promote(const Kernel& kernel, const std::vector<Opponent>& opponents, double seconds, int max_pairs) {

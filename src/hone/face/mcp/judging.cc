@@ -204,7 +204,8 @@ Result<json> Workshop::look_at(const json& arguments, std::optional<engine::Look
   const evaluate::Verdict& verdict = screening.verdict;
   if (!verdict.accepted()) {
     HONE_TRY(const evaluate::Explanation said, evaluator->explain(kernel, verdict));
-    if (const auto& clue = verdict.clue) out["clue"] = {{"output", clue->output}, {"inputs", clue->inputs}, {"workload", clue->workload}, {"looks", clue->looks}};
+    // One clue: of the answer that is shown below, where there is one.
+    if (const auto& clue = said.clue ? said.clue : verdict.clue) out["clue"] = {{"output", clue->output}, {"inputs", clue->inputs}, {"workload", clue->workload}, {"looks", clue->looks}};
     return refused(evaluate::name_of(verdict.kind), said.reason, said.detail);
   }
   (void)refused(evaluate::name_of(verdict.kind), "", "");
