@@ -17,6 +17,7 @@
 #include "hone/target/toolchain/assembly_check.h"
 #include "hone/target/toolchain/build_cache.h"
 #include "hone/target/toolchain/compiler_run.h"
+#include "hone/target/toolchain/call_error.h"
 #include "hone/target/toolchain/compilers.h"
 #include "hone/target/toolchain/elf_check.h"
 #include "hone/target/toolchain/sanitized_runner.h"
@@ -38,6 +39,9 @@ std::string pointer_type(const kernel::Kernel& kernel, const task::Task& task, c
     if (workspace.name == name) return fmt::format("{}*", task::cpp_name_of(workspace.type.dtype));
   return {};
 }
+
+/// Of cpp_entry(), one after the other.
+const CallsFile kEntries{"entries.cc", 4};
 
 /// The function that runs blocks [begin, end) of one launch.
 Result<std::string> cpp_entry(const kernel::Kernel& kernel, const task::Task& task, size_t number) {
@@ -172,7 +176,11 @@ class CppToolchain final : public Toolchain {
     if (unseen) return BuildOutcome(std::move(*unseen));
     CompilerRun run;
     HONE_TRY(Found failed, compile(argv, scratch.path(), options.deadline, run));
-    if (failed) return BuildOutcome(std::move(*failed));
+    if (failed) {
+      if (std::string wrong = call_error(failed->log, kernel, kEntries, "kernel.cc"); !wrong.empty()) failed->reason = std::move(wrong);
+      failed->log = without_calls(failed->log, kernel, kEntries, "kernel.cc");
+      return BuildOutcome(std::move(*failed));
+    }
     HONE_TRY(const ElfFacts facts, read_elf(object));
     if (std::string why = refuse(facts, options.sanitize); !why.empty())
       return BuildOutcome(BuildFailure{std::move(why), run.log, false});

@@ -100,8 +100,8 @@ class SimtToolchain final : public Toolchain {
     HONE_TRY(const CompilerRun run, run_compiler(compile, scratch.path(), headers_, options.deadline, {.readable = {prelude}}));
     if (run.late) return BuildOutcome(BuildFailure{fmt::format("the compiler was stopped after {} s", options.deadline.count()), run.log, false});
     if (!run.ok) {
-      const std::string wrong = call_error(run.log, kernel);
-      return BuildOutcome(BuildFailure{wrong.empty() ? first_error(run.log) : wrong, run.log, false});
+      const std::string file = fmt::format("kernel{}", kernel::row_of(kernel.header.language).suffix), wrong = call_error(run.log, kernel, kSimtCalls, file);
+      return BuildOutcome(BuildFailure{wrong.empty() ? first_error(run.log) : wrong, without_calls(run.log, kernel, kSimtCalls, file), false});
     }
     const std::vector<std::string> link = {compiler_.program, "-shared", "-fPIC", "-fuse-ld=bfd", "-Wl,-T,shared.ld", "-Wl,-z,norelro", "-o", "kernel.so",
                                            "unit.o", "runtime.o", "-x", "c", "entries.c", "-lm"};

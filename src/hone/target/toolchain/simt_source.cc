@@ -230,27 +230,4 @@ std::string simt_entries(const kernel::Kernel& kernel) {
       "__attribute__((visibility(\"default\"))) const hone_entry hone_entries[] = {{{}}};\n", table);
 }
 
-std::string call_error(const std::string& log, const kernel::Kernel& kernel) {
-  constexpr std::string_view kCalls = "calls.cc:", kError = " error: ", kNote = " note: ";
-  std::stringstream lines(log);
-  std::string line, wrong, where;
-  size_t launch = 0;
-  while (std::getline(lines, line)) {
-    const size_t error = line.find(kError), note = line.find(kNote);
-    if (wrong.empty() && error != std::string::npos) {
-      if (!line.starts_with(kCalls)) return {};
-      launch = std::strtoul(line.c_str() + kCalls.size(), nullptr, 10);
-      wrong = line.substr(error + kError.size());
-    } else if (!wrong.empty() && where.empty() && note != std::string::npos && line.starts_with("kernel.")) {
-      where = line.substr(0, line.find(':', line.find(':') + 1));
-      wrong = line.substr(note + kNote.size());
-    }
-  }
-  if (wrong.empty() || launch == 0 || launch > kernel.header.launches.size()) return {};
-  const kernel::Launch& of = kernel.header.launches[launch - 1];
-  if (wrong.starts_with("use of undeclared identifier")) return fmt::format("the launch of {} has no __global__ function of that name", of.function);
-  return fmt::format("{}{}the launch of {} gives it {} arguments, which it does not take: {}", where, where.empty() ? "" : ": ", of.function,
-                     of.args.size(), wrong);
-}
-
 }  // namespace hone::target

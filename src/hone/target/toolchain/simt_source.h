@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "hone/kernel/kernel.h"
+#include "hone/target/toolchain/call_error.h"
 #include "hone/task/task.h"
 
 namespace hone::target {
@@ -20,9 +21,8 @@ namespace hone::target {
 /// The unit of its own, in C, in which the emulator runs the launches: the source has no say in it.
 [[nodiscard]] std::string simt_entries(const kernel::Kernel& kernel);
 
-/// What the compiler found wrong with a call of simt_unit(), in words about the launch and the kernel's own line; empty
-/// where its first error lies elsewhere.
-[[nodiscard]] std::string call_error(const std::string& log, const kernel::Kernel& kernel);
+/// Where simt_unit()'s calls are, for what compilers say of them (call_error.h).
+inline const CallsFile kSimtCalls{"calls.cc", 1};
 
 /// kInput with the line of inline assembly, which is hone::prim's alone to use: on a real GPU too.
 [[nodiscard]] Status refuse_assembly(const std::string& source, const std::string& file);

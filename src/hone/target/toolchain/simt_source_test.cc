@@ -62,14 +62,6 @@ TEST(SimtSource, NoMacroReachesTheCall) {
   EXPECT_NE(simt_entries(kernel).find("hone_simt_launch(context, a, 3, 1, grid, hone_call_0)"), std::string::npos);
 }
 
-TEST(SimtSource, AWrongCallIsToldByTheKernelsOwnLine) {
-  const kernel::Kernel kernel = kernel_with("args = [\"x\", \"y\"]");
-  EXPECT_EQ(call_error("calls.cc:1:99: error: no matching function for call to 'k'\nkernel.cu:9:17: note: candidate function not viable: requires 1 "
-                       "argument, but 2 were provided\n", kernel),
-            "kernel.cu:9: the launch of k gives it 2 arguments, which it does not take: candidate function not viable: requires 1 argument, but 2 were provided");
-  EXPECT_EQ(call_error("kernel.cu:3:1: error: unknown type name 'x'\ncalls.cc:1:1: error: no k\n", kernel), "");
-}
-
 TEST(SimtSource, RepeatedLaunchesCountTheirSteps) {
   const auto task = task::task_from_expressions("y = x + 1", {"x=f32[N]"}, {"N=3"}).value();
   const auto plan = kernel::bind(kernel_with("args = [\"x\", \"y\", \"i64:10 * STEP\"]\nrepeat = \"N\"\nwhen = \"STEP != 1\""), task, {{"N", 3}}, {});
