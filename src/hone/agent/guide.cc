@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "hone/agent/header_names.h"
+
 namespace hone::agent {
 namespace {
 
@@ -66,8 +68,15 @@ Result<std::string> language_guide(Language language, const Documents& documents
   HONE_TRY(const std::string common, prompt(documents, "guide", {{"open", fmt::format("`{}`", row.open)}, {"language", std::string(row.name)},
       {"launch_keys", std::string(words->launch_keys)}, {"more_args", std::string(words->more_args)}, {"macros", std::string(words->macros)},
       {"grid", std::string(row.threads == kernel::Threads::kCompiled ? "" : kGrid)}, {"limits", std::string(words->limits)}, {"calling", std::string(words->calling)}}));
-  HONE_TRY(const std::string gpu, prompt(documents, "guide_gpu", {}));
-  return prompt(documents, words->file, {{"common", common}, {"gpu", gpu}});
+  // What the texts do not name is named by the headers themselves.
+  const auto rest_of = [&](std::string_view file, std::string_view root) -> Result<std::string> {
+    HONE_TRY(const std::string told, prompt(documents, file, {{"common", ""}, {"gpu", ""}, {"rest", ""}, {"headers", ""}}));
+    return names_of_headers(root, told);
+  };
+  HONE_TRY(const std::string gpu_rest, rest_of("guide_gpu", "hone/gpu.h"));
+  HONE_TRY(const std::string gpu, prompt(documents, "guide_gpu", {{"rest", gpu_rest}, {"headers", headers_under("hone/gpu/")}}));
+  HONE_TRY(const std::string rest, rest_of(words->file, "hone/cpu.h"));
+  return prompt(documents, words->file, {{"common", common}, {"gpu", gpu}, {"rest", rest}});
 }
 
 std::string guide_for(kernel::Language language, std::string_view guide) {

@@ -116,11 +116,14 @@ json patterns_with(const std::string& query) {
 
 std::string about_file(std::string_view text) {
   if (const size_t header = text.find("*/"); text.starts_with("/*") && header != std::string_view::npos) text.remove_prefix(header + 2);
-  const size_t at = text.find("// ");
+  const bool python = text.starts_with(R"(""")");
+  if (const size_t header = python ? text.find(R"(""")", 3) : std::string_view::npos; header != std::string_view::npos) text.remove_prefix(header + 3);
+  const std::string_view mark = python ? "# " : "// ";
+  const size_t at = text.find(mark);
   if (at == std::string_view::npos) return {};
   std::string about;
   std::stringstream lines{std::string(text.substr(at))};
-  for (std::string line; std::getline(lines, line) && line.starts_with("// ") && about.find(". ") == std::string::npos;) about += line.substr(3) + " ";
+  for (std::string line; std::getline(lines, line) && line.starts_with(mark) && about.find(". ") == std::string::npos;) about += line.substr(mark.size()) + " ";
   return one_line(about.substr(0, about.find(". ") + 1), 240);
 }
 
