@@ -48,22 +48,31 @@ json profiles_json(const std::vector<diagnose::Profile>& profiles, size_t& left_
   return all;
 }
 
-Status add_disassembly(evaluate::Evaluator& evaluator, const Kernel& kernel, json& out) {
+Status add_disassembly(evaluate::Evaluator& evaluator, const Kernel& kernel, size_t loop, json& out) {
   HONE_TRY(const target::BuildOutcome outcome, evaluator.build(kernel));
   const auto* const build = std::get_if<target::Build>(&outcome);
   if (!build) return fail(ErrorCode::kInput, std::get<target::BuildFailure>(outcome).reason);
-  HONE_TRY(const diagnose::HotLoop hot, diagnose::hot_loop(*build));
+  HONE_TRY(const diagnose::HotLoop hot, diagnose::hot_loop(*build, loop));
   const diagnose::Mix& mix = hot.loop.mix;
   const size_t all = hot.loop.code.size();
   out["function"] = agent::one_line(hot.loop.function, 200);
-  out["innermost_loops"] = hot.loops;
+  out["innermost_loops"] = hot.loops.size();
+  out["loop"] = loop;
+  double weights = 0;
+  for (const diagnose::Loop& one : hot.loops) weights += one.weight;
+  out["loops"] = json::array();
+  for (size_t i = 0; i < hot.loops.size() && i < kMostLoops; ++i) {
+    const diagnose::Loop& one = hot.loops[i];
+    out["loops"].push_back({{"loop", i}, {"function", agent::one_line(one.function, 80)}, {"instructions", one.code.size()}, {"share", std::round(1e3 * one.weight / weights) / 1e3},
+                            {"vector", one.mix.vector}, {"scalar_float", one.mix.scalar_float}, {"fma", one.mix.fma}, {"call", one.mix.call}});
+  }
   out["code"] = agent::bounded(diagnose::loop_text(hot.loop, kMostInstructions), size_t{9} << 10);
   out["instructions"] = all;
   out["left_out"] = all - std::min(all, kMostInstructions);
   out["mix"] = {{"vector", mix.vector}, {"mean_vector_bytes", mix.mean_width()}, {"scalar_float", mix.scalar_float}, {"fma", mix.fma},
                 {"divide", mix.divide}, {"gather", mix.gather}, {"call", mix.call}, {"load", mix.load}, {"store", mix.store},
                 {"stream_store", mix.stream_store}, {"spill", mix.spill}};
-  out["about"] = "the heaviest innermost loop by what its instructions move; where time goes was not sampled";
+  out["about"] = "an innermost loop (\"loop\": its rank in \"loops\", 0 the heaviest); share: of what the instructions of all of them move an iteration; where time goes was not sampled";
   if (hot.ports)
     out["ports"] = {{"origin", "modelled"}, {"cycles", hot.ports->cycles}, {"port_cycles", hot.ports->throughput},
                     {"instructions_per_cycle", hot.ports->instructions}};
@@ -76,19 +85,21 @@ json source_type() { return {{"type", "string"}, {"maxLength", kMostKernel}, {"d
 
 }  // namespace
 
+json loop_type() { return {{"type", "integer"}, {"minimum", 0}, {"maximum", 1000}, {"description", "rank of an innermost loop, 0 the heaviest; 0 where left out"}}; }
+
 const std::vector<LookTool>& look_tools() {
   static const std::vector<LookTool> all = {
       {Look::kProfile, "profile_kernel", "Profile a kernel",
        "Metrics of a kernel on each workload: its times against the speed of light, its code, its plan; each measured, modelled or absent."},
       {Look::kDisassembly, "read_disassembly", "Read the hot loop",
-       "Machine code of a kernel's heaviest innermost loop, its instruction mix, and cycles an iteration as llvm-mca models them."},
+       "Machine code of a kernel's heaviest innermost loop, or of another by its rank; its instruction mix, cycles an iteration as llvm-mca models them, and a list of all loops."},
       {Look::kDiagnosis, "diagnose", "Diagnose a kernel",
        "What hone's rules say of a kernel: the bottleneck, its evidence in metrics, and actions worth trying with the gain each is predicted."}};
   return all;
 }
 
-Status add_look(Look look, evaluate::Evaluator& evaluator, const Kernel& kernel, const Examine& examine, bool thorough, json& out) {
-  if (look == Look::kDisassembly) return add_disassembly(evaluator, kernel, out);
+Status add_look(Look look, evaluate::Evaluator& evaluator, const Kernel& kernel, const Examine& examine, bool thorough, json& out, size_t loop) {
+  if (look == Look::kDisassembly) return add_disassembly(evaluator, kernel, loop, out);
   if (!examine) return fail(ErrorCode::kUnavailable, "nobody here can look at kernels that closely");
   HONE_TRY(const Examined examined, examine(evaluator, kernel, thorough));
   if (!examined.verdict.accepted()) return fail(ErrorCode::kInput, "the kernel was refused: " + evaluate::told(examined.verdict).reason);
@@ -225,6 +236,7 @@ agent::ToolTable run_tools(RunTools on) {
     tool.description = std::string(look.description) + " The best kernel of this run, where neither a draft's source nor a kernel's hash is given.";
     tool.input = tool_schema({{"source", source_type()}, {"kernel", {{"type", "string"}, {"pattern", "^(best|[0-9a-f]{12,64})$"},
                               {"description", "\"best\", or the hash of an accepted kernel of this run"}}}});
+    if (look.look == Look::kDisassembly) tool.input["properties"]["loop"] = loop_type();
     tool.for_models = true;
     tool.run = [on, what = look.look](const json& arguments) -> ToolResult {
       const auto work = [&]() -> Result<json> {
@@ -250,7 +262,7 @@ agent::ToolTable run_tools(RunTools on) {
           kernel = *known;
         }
         out["kernel"] = kernel->hash();
-        HONE_TRY_VOID(add_look(what, *evaluator, *kernel, on.examine, false, out));
+        HONE_TRY_VOID(add_look(what, *evaluator, *kernel, on.examine, false, out, arguments.value("loop", size_t{0})));
         return out;
       };
       auto out = work();

@@ -31,12 +31,15 @@ struct LookTool {
 /// Looks at an accepted kernel of `evaluator`'s task with `examine`, and adds to `out`:
 ///   kProfile      "metrics": [{workload, metrics}], those with most to win first, kMostProfiles at the most, "left_out"
 ///   kDiagnosis    "diagnosis" and "diagnosed_workload"
-///   kDisassembly  "function", "innermost_loops" (how many), "code" (text), "instructions", "left_out", "mix", "ports" (or why none)
+///   kDisassembly  of the innermost loop of rank `loop`: "function", "code" (text), "instructions", "left_out", "mix", "ports" (or why none); "loops": the
+///                 heaviest kMostLoops of all, each {loop (its rank), function, instructions, share, vector, scalar_float, fma, call}; "innermost_loops"
 /// kUnavailable where nobody can tell.
-inline constexpr size_t kMostProfiles = 4, kMostInstructions = 120;
+inline constexpr size_t kMostProfiles = 4, kMostInstructions = 120, kMostLoops = 12;
 using Examine = std::function<Result<Examined>(evaluate::Evaluator&, const kernel::Kernel&, bool thorough)>;
 [[nodiscard]] Status add_look(Look look, evaluate::Evaluator& evaluator, const kernel::Kernel& kernel, const Examine& examine, bool thorough,
-                              nlohmann::json& out);
+                              nlohmann::json& out, size_t loop = 0);
+/// Of kDisassembly's `loop`, as tools take it.
+[[nodiscard]] nlohmann::json loop_type();
 
 /// What memory holds.
 struct MemoryQuery {

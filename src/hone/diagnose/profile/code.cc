@@ -114,14 +114,20 @@ void add_code(const target::Build& build, int vector_bytes, Metrics& metrics) {
   metrics.modelled("instructions_per_cycle_modelled", ports->instructions, "of the heaviest loop (llvm-mca)");
 }
 
-Result<HotLoop> hot_loop(const target::Build& build) {
-  HONE_TRY(const std::string listing, listing_of(build));
-  std::vector<Loop> loops = innermost_loops(read_assembly(listing));
-  if (loops.empty() || loops.front().weight == 0)
-    return fail(ErrorCode::kNotFound, "no loop over vectors or floating-point values was found in the code");
+Result<HotLoop> loop_in(std::string_view listing, size_t rank) {
   HotLoop hot;
-  hot.loops = static_cast<int>(loops.size());
-  hot.loop = std::move(loops.front());
+  hot.loops = innermost_loops(read_assembly(listing));
+  if (hot.loops.empty() || hot.loops.front().weight == 0)
+    return fail(ErrorCode::kNotFound, "no loop over vectors or floating-point values was found in the code");
+  if (rank >= hot.loops.size())
+    return fail(ErrorCode::kNotFound, fmt::format("the code has no innermost loop of rank {}: there are {}, counted from 0, the heaviest first", rank, hot.loops.size()));
+  hot.loop = hot.loops[rank];
+  return hot;
+}
+
+Result<HotLoop> hot_loop(const target::Build& build, size_t rank) {
+  HONE_TRY(const std::string listing, listing_of(build));
+  HONE_TRY(HotLoop hot, loop_in(listing, rank));
   const std::string body = hot.loop.mix.library_call > 0 ? "" : body_text(hot.loop);
   const auto ports = body.empty() ? Result<PortModel>(fail(ErrorCode::kUnavailable, "no instruction that a model of ports takes")) : model_ports(body);
   if (ports) hot.ports = *ports;

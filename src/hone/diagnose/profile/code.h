@@ -3,6 +3,8 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "hone/diagnose/metrics.h"
 #include "hone/diagnose/profile/assembly.h"
@@ -21,15 +23,18 @@ void add_code(const target::Build& build, int vector_bytes, Metrics& metrics);
 /// The same from a disassembler's listing; without llvm-mca. Pure.
 void add_mix(std::string_view listing, int vector_bytes, Metrics& metrics, std::string& heaviest_body);
 
-/// The loop that add_code() believes to be the hot one, to be read.
+/// One of a build's innermost loops, to be read, and what others there are.
 struct HotLoop {
   Loop loop;
-  int loops = 0;                   ///< innermost ones in all
+  std::vector<Loop> loops;         ///< all innermost ones, heaviest first: by rank
   std::optional<PortModel> ports;  ///< of its body, where llvm-mca could say
   std::string no_ports;            ///< why it could not
 };
-/// kUnavailable without a disassembler; kNotFound where the code has no loop over vectors or floating-point values.
-[[nodiscard]] Result<HotLoop> hot_loop(const target::Build& build);
+/// `rank` 0: the one that add_code() believes to be the hot one. kUnavailable without a disassembler; kNotFound where the code has no loop over vectors or
+/// floating-point values, or not so many loops.
+[[nodiscard]] Result<HotLoop> hot_loop(const target::Build& build, size_t rank = 0);
+/// The same of a disassembler's listing, without ports. Pure.
+[[nodiscard]] Result<HotLoop> loop_in(std::string_view listing, size_t rank);
 /// Its first `most` instructions, a line each, AT&T syntax.
 [[nodiscard]] std::string loop_text(const Loop& loop, size_t most);
 

@@ -5,6 +5,8 @@
 
 #include <optional>
 
+#include <nlohmann/json.hpp>
+
 #include "hone/diagnose/profile/assembly.h"
 #include "hone/diagnose/profile/chains.h"
 #include "hone/diagnose/profile/port_model.h"
@@ -389,6 +391,21 @@ TEST(Code, TheMachinesOwnToolsReadABuild) {
     EXPECT_THAT(cycles->about, testing::HasSubstr("llvm-mca"));
   else
     EXPECT_GE(*metrics.get("loop_cycles"), *metrics.get("port_cycles") * 0.99);
+}
+
+TEST(Code, LoopsAreReadByRank) {
+  const auto first = loop_in(kListing, 0);
+  ASSERT_TRUE(first);
+  ASSERT_GE(first->loops.size(), 2U);
+  EXPECT_EQ(first->loop.code.front().mnemonic, "vaddps");
+  const auto second = loop_in(kListing, 1);
+  ASSERT_TRUE(second);
+  EXPECT_EQ(second->loop.code.front().mnemonic, "vaddss") << "the scalar remainder";
+  EXPECT_LT(second->loop.weight, first->loop.weight);
+  EXPECT_EQ(second->loops.size(), first->loops.size());
+  const auto none = loop_in(kListing, first->loops.size());
+  ASSERT_FALSE(none);
+  EXPECT_THAT(none.error().message, ::testing::HasSubstr(std::to_string(first->loops.size()) + ", counted from 0"));
 }
 
 }  // namespace

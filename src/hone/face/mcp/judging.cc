@@ -223,7 +223,7 @@ Result<json> Workshop::look_at(const json& arguments, std::optional<engine::Look
   const engine::Examine examine = [&](evaluate::Evaluator& by, const kernel::Kernel& of, bool thorough) {
     return bench.examine(by, of, seat->task, bench.library(seat->task), thorough);
   };
-  HONE_TRY_VOID(engine::add_look(*look, *evaluator, kernel, examine, true, out));
+  HONE_TRY_VOID(engine::add_look(*look, *evaluator, kernel, examine, true, out, arguments.value("loop", size_t{0})));
   if (*look == engine::Look::kDiagnosis) HONE_TRY_VOID(measure_actions(*seat, *evaluator, kernel, out["diagnosis"]["actions"]));
   return out;
 }

@@ -344,9 +344,12 @@ agent::ToolTable Workshop::tools() {
   add("compare_kernels", "Compare two kernels", "Which of two kernels for a task is faster, with the interval that decides: pairs of fresh processes, timed side by side until it decides or the budget of pairs is spent; "
       "checks come on top. Says what it spent and, where INCONCLUSIVE, what would decide.",
       tool_schema(with_place({{"task", task_type}, {"a", source_type}, {"b", source_type}, {"budget", text_type(60, "such as 60s; 30s where left out, 10m at most")}}), {"task", "a", "b"}), true, [this](const json& a) { return compare(a); });
-  for (const engine::LookTool& look : engine::look_tools())
-    add(look.name, look.title, std::string(look.description) + " With what evaluate_kernel says.", kernel_input, true,
+  for (const engine::LookTool& look : engine::look_tools()) {
+    json input = kernel_input;
+    if (look.look == engine::Look::kDisassembly) input["properties"]["loop"] = engine::loop_type();
+    add(look.name, look.title, std::string(look.description) + " With what evaluate_kernel says.", std::move(input), true,
         [this, what = look.look](const json& a) { return look_at(a, what); });
+  }
   const json task_input = tool_schema(with_place({{"task", text_type(kMostTask, "a task file of hone (TOML): name, inputs, outputs, compute, workloads")}}, true), {"task"});
   add("explain_task", "Explain a task", "A task's graph, what it must move and compute on each workload, and the library's kernels for it on a target. Runs nothing.", task_input, true,
       [this](const json& a) { return explain_task(a); });
