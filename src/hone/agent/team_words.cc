@@ -32,7 +32,11 @@ constexpr const char* kHints[] = {
 
 std::string tenths(double score) { return score > 0 ? fmt::format("{:.2f}", score) : "no"; }
 
-std::string light_text(double light) { return light > 0 ? fmt::format(", about {:.0f} % of the speed of light", 100 * light) : ""; }
+std::string light_text(double light) {
+  // The run's bound was measured before it began: nobody is told that something is faster than light.
+  if (light > 1) return ", at the speed of light as it was measured before the run, or beyond";
+  return light > 0 ? fmt::format(", about {:.0f} % of the speed of light", 100 * light) : "";
+}
 
 std::string source_hash(const Kernel& kernel) { return base::content_hash(kernel.source); }
 
@@ -204,7 +208,7 @@ Result<std::string> Team::question(const Direction& d, int index, const Standing
     const std::string hash = shown.hash();
     values["score"] = tenths(d.best_score);
     values["kernel"] = source_of(*d.best);
-    values["diagnosis"] = metrics_text({{"fraction_of_speed_of_light", d.last_judged.light > 0 ? std::optional(d.last_judged.light) : std::nullopt, false}});
+    values["diagnosis"] = metrics_text({{"fraction_of_speed_of_light", d.last_judged.light > 0 ? std::optional(std::min(1.0, d.last_judged.light)) : std::nullopt, false}});
     values["advice"] = advice(d, hash);
     values["tuned"] = source_of(shown);
     values["tuned_facts"] = looked_.facts(hash, best);

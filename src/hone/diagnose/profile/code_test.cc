@@ -408,5 +408,14 @@ TEST(Code, LoopsAreReadByRank) {
   EXPECT_THAT(none.error().message, ::testing::HasSubstr(std::to_string(first->loops.size()) + ", counted from 0"));
 }
 
+TEST(Times, AShareOfLightAboveOneSaysWhy) {
+  evaluate::Conditions times;
+  times.cold_ns = 100, times.cold_least_ns = 90, times.memory_ns = 95;
+  Metrics metrics;
+  add_times(times, nullptr, metrics);
+  EXPECT_EQ(to_json(metrics)["light"]["about"].get<std::string>().find("above 1"), std::string::npos);
+  EXPECT_THAT(to_json(metrics)["least_time_light"]["about"].get<std::string>(), ::testing::HasSubstr("above 1"));
+}
+
 }  // namespace
 }  // namespace hone::diagnose

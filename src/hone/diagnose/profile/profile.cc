@@ -8,6 +8,7 @@
 #include "hone/diagnose/profile/code.h"
 #include "hone/diagnose/profile/remarks.h"
 #include "hone/evaluate/loader.h"
+#include "hone/target/calibrate/speed_of_light.h"
 #include "hone/target/cpu.h"
 
 namespace hone::diagnose {
@@ -19,20 +20,21 @@ void add_times(const evaluate::Conditions& times, const target::CpuPeaks* peaks,
     return;
   }
   const double bytes = times.cost.bytes_read + times.cost.bytes_written;
+  const auto share = [](double light, const char* about) { return light > 1 ? fmt::format("{}; {}", about, target::kAboveLight) : about; };
+  const double bound = std::max(times.memory_ns, times.compute_ns);
   metrics.measured("time_ns", cold, times.rounds > 0 ? fmt::format("a call, caches cold, median of {}", times.rounds) : "a call, caches cold, median");
   // Others who use the machine only ever add to a time.
   if (const double least = times.cold_least_ns; least > 0) {
     metrics.measured("least_time_ns", least, "the least of those times");
     metrics.measured("least_time_bytes_per_ns", bytes / least, "least bytes of the task / that time");
-    metrics.measured("least_time_light", std::max(times.memory_ns, times.compute_ns) / least, "least time this machine could take / that time");
+    metrics.measured("least_time_light", bound / least, share(bound / least, "least time this machine could take / that time"));
   }
-  metrics.measured("memory_light", times.memory_ns / cold, "time of a kernel that only moves the least bytes / time");
+  metrics.measured("memory_light", times.memory_ns / cold, share(times.memory_ns / cold, "time of a kernel that only moves the least bytes / time"));
   if (times.compute_ns > 0)
-    metrics.modelled("compute_light", times.compute_ns / cold, "least multiply-adds at the measured peak / time");
+    metrics.modelled("compute_light", times.compute_ns / cold, share(times.compute_ns / cold, "least multiply-adds at the measured peak / time"));
   else
     metrics.absent("compute_light", "the task has no products to reckon with");
-  metrics.measured("light", std::max(times.memory_ns, times.compute_ns) / cold,
-                   "least time this machine could take / time: the speed of light is 1");
+  metrics.measured("light", bound / cold, share(bound / cold, "least time this machine could take / time: the speed of light is 1"));
   metrics.measured("achieved_bytes_per_ns", bytes / cold, "least bytes of the task / time");
   if (peaks && peaks->copy > 0) metrics.measured("bandwidth_share", bytes / cold / peaks->copy, "of the measured copy peak");
   if (bytes > 0) metrics.modelled("write_share", times.cost.bytes_written / bytes, "of the least bytes");

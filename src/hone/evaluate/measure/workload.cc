@@ -211,6 +211,20 @@ Result<std::vector<Playing>> plan_workloads(const task::Task& task, target::Card
   return plays;
 }
 
+void take_twins(const TwinTimes& times, Playing& play) {
+  for (size_t v = 0; v < times.variants.size(); ++v) {
+    const auto streams = times.variants[v].config.find("NON_TEMPORAL");
+    if (times.ns[v] > 0 && streams != times.variants[v].config.end()) {
+      double& kept = streams->second ? play.memory_stream_ns : play.memory_plain_ns;
+      kept = kept == 0 ? times.ns[v] : std::min(kept, times.ns[v]);
+    }
+    if (times.ns[v] > 0 && (play.memory_ns == 0 || times.ns[v] < play.memory_ns)) {
+      play.memory_ns = times.ns[v];
+      play.twin = times.variants[v];
+    }
+  }
+}
+
 Status prepare_workload(Playing& play, Loader& loader, base::Rng& rng, std::shared_ptr<const Facts> facts) {
   StageOptions options;
   options.calls = options.contents = play.slots;
@@ -225,17 +239,7 @@ Status prepare_workload(Playing& play, Loader& loader, base::Rng& rng, std::shar
   play.pool = std::min(play.pool, play.slots);
   if (loader.card()) play.stage->begin_bounds();
   HONE_TRY(const TwinTimes times, time_twins(play, nullptr, loader, rng));
-  for (size_t v = 0; v < times.variants.size(); ++v) {
-    const auto streams = times.variants[v].config.find("NON_TEMPORAL");
-    if (times.ns[v] > 0 && streams != times.variants[v].config.end()) {
-      double& kept = streams->second ? play.memory_stream_ns : play.memory_plain_ns;
-      kept = kept == 0 ? times.ns[v] : std::min(kept, times.ns[v]);
-    }
-    if (times.ns[v] > 0 && (play.memory_ns == 0 || times.ns[v] < play.memory_ns)) {
-      play.memory_ns = times.ns[v];
-      play.twin = times.variants[v];
-    }
-  }
+  take_twins(times, play);
   return {};
 }
 

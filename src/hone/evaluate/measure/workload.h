@@ -56,6 +56,9 @@ struct TwinTimes {
 };
 [[nodiscard]] Result<TwinTimes> time_twins(Playing& play, Player* candidate, Loader& loader, base::Rng& rng);
 
+/// Has the twin's times as the memory side of the bound, where they are less than what it was (or it was 0).
+void take_twins(const TwinTimes& times, Playing& play);
+
 /// `count` of the stage's slots (or all, if it has fewer), in random order.
 [[nodiscard]] std::vector<int> pick_slots(const Stage& stage, int count, base::Rng& rng);
 /// The same, without those of the pool where others are enough.

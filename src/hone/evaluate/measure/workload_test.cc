@@ -92,5 +92,30 @@ TEST(PlanWorkloads, OnACpuSlotsStayOrTheTaskIsRefused) {
   EXPECT_FALSE(plan_workloads(task, nullptr, 20 * kGiB));
 }
 
+TEST(Workload, a_bound_measured_again_only_falls) {
+  Playing play;
+  const auto times = [](double plain, double streaming) {
+    TwinTimes all;
+    for (const int64_t streams : {0, 1}) {
+      kernel::Kernel variant;
+      variant.config = {{"NON_TEMPORAL", streams}};
+      all.variants.push_back(variant);
+    }
+    all.ns = {plain, streaming};
+    return all;
+  };
+  take_twins(times(900, 700), play);
+  EXPECT_EQ(play.memory_ns, 700);
+  EXPECT_EQ(play.twin.config.at("NON_TEMPORAL"), 1);
+  // In a quieter moment, and in a worse one.
+  take_twins(times(500, 800), play);
+  EXPECT_EQ(play.memory_ns, 500);
+  EXPECT_EQ(play.twin.config.at("NON_TEMPORAL"), 0);
+  EXPECT_EQ(play.memory_plain_ns, 500);
+  EXPECT_EQ(play.memory_stream_ns, 700);
+  take_twins(times(0, 9000), play);
+  EXPECT_EQ(play.memory_ns, 500);
+}
+
 }  // namespace
 }  // namespace hone::evaluate

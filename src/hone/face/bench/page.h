@@ -38,8 +38,9 @@ inline constexpr const char* kHowToRead =
     "A ratio is time(opponent) / time(kernel): above 1 the kernel is faster. It is the median of pairs timed in turn, caches "
     "cold, in one session, with its 95 % interval; over several workloads their weighted geometric mean. FASTER and SLOWER "
     "are said only where the interval and the evidence behind it exclude 1; the call is against the strongest opponent of the "
-    "row. Light is the time at the speed of light over the kernel\u2019s. A failure counts as 1 in every mean. Without dispatch means "
-    "that what PyTorch takes for one empty call was taken off its time. Times of "
+    "row. Light is the time at the speed of light over the kernel\u2019s; above 1, the kernel was faster than its bound also "
+    "when that was measured again: it moves bytes faster than the loop that bounds it, or multiplies less than was counted. A "
+    "failure counts as 1 in every mean. Without dispatch means that what PyTorch takes for one empty call was taken off its time. Times of "
     "different rows come from different sessions.";
 
 }  // namespace hone::face::bench

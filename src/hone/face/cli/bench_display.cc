@@ -24,7 +24,7 @@ std::string row_text(const bench::Row& row) {
     text += fmt::format("{} {} {}", evaluate::name_of(row.comparison), ratio_text(s->ratio), s->opponent);
   else
     text += "accepted, no opponent took part";
-  text += fmt::format(", {:.2f} of light", row.sol_fraction);
+  text += fmt::format(", {:.2f} of light{}", row.sol_fraction, row.sol_fraction > 1 ? " (beyond its bound, which was measured twice)" : "");
   if (!row.pattern.empty()) text += ", " + row.pattern;
   if (row.recalled) text += ", recalled";
   return text + ", " + duration_text(row.seconds);

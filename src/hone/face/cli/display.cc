@@ -18,8 +18,9 @@ std::string progress_text(const engine::Progress& p) {
     case Step::kScreened:
     case Step::kChampion:
       return p.accepted == 0 ? fmt::format("{} evaluated, none accepted yet; last: {}", p.evaluated, p.verdict)
-                             : fmt::format("best {:.2f}x the first, {:.0f} % of light | {} considered, {} evaluated | {}", p.best_score,
-                                           100 * p.sol_fraction, p.considered, p.evaluated, p.action);
+                             : fmt::format("best {:.2f}x the first, {} | {} considered, {} evaluated | {}", p.best_score,
+                                           p.sol_fraction > 1 ? "at light as it was measured at first" : fmt::format("{:.0f} % of light", 100 * p.sol_fraction), p.considered, p.evaluated,
+                                           p.action);
     case Step::kDone:
       break;
   }

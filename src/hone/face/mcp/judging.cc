@@ -12,7 +12,9 @@
 #include "hone/engine/summary.h"
 #include "hone/evaluate/compare/outlook.h"
 #include "hone/face/cli/budget.h"
+#include "hone/face/mcp/speed.h"
 #include "hone/face/mcp/workshop.h"
+#include "hone/target/calibrate/speed_of_light.h"
 
 namespace hone::face::mcp {
 namespace {
@@ -29,8 +31,6 @@ constexpr const char* kCompareBudget = "30s";
 constexpr double kMostCompareSeconds = 600;
 /// Kernels of the library that a diagnosis is compared with: a second or a few each.
 constexpr int kMostTried = 2;
-/// Repetitions further apart than this say that somebody else used the machine.
-constexpr double kNoisy = 1.25;
 
 json ratio_of(const evaluate::Ratio& ratio) {
   return {{"median", ratio.median}, {"low", ratio.low}, {"high", std::isfinite(ratio.high) ? json(ratio.high) : json()}};
@@ -40,58 +40,6 @@ json error_of(const evaluate::Accuracy& a, bool secret) {
   json out = {{"output", a.output}, {"inputs", a.family}, {"largest", a.candidate}, {"largest_allowed", a.bound}, {"of_the_anchor", a.anchor}};
   if (a.bound_rms > 0) out["rms"] = a.candidate_rms, out["rms_allowed"] = a.bound_rms;
   out["at"] = secret ? "a shape that is not told" : a.shape;
-  return out;
-}
-
-/// How far times are to be believed, by how far apart the repetitions' ratios lie.
-json noise_of(int pairs, double spread) {
-  json noise = {{"pairs", pairs}};
-  if (pairs < 2) {
-    noise["says"] = "one pair: nothing is known of noise";
-    return noise;
-  }
-  noise["largest_over_least_ratio"] = spread;
-  noise["says"] = spread > kNoisy ? "noisy: others used the machine, or calls are too short; least times are disturbed least, compare_kernels decides between two kernels"
-                                  : "steady; compare_kernels decides between two kernels that are close";
-  return noise;
-}
-
-/// Times beside plain loops and the bound, a workload each, and how far they are to be believed.
-json speed_of(const Screening& screening, const task::Task& task, const std::vector<double>& bounds, const std::vector<evaluate::LightBound>& light) {
-  std::vector<double> fractions, weights, least_fractions, least_ratios;
-  json workloads = json::array();
-  double spread = 1;
-  for (size_t w = 0; w < screening.median_ns.size() && w < bounds.size(); ++w) {
-    fractions.push_back(bounds[w] / screening.median_ns[w]);
-    weights.push_back(task.workloads[w].weight);
-    json row = {{"name", task.workloads[w].name}, {"shape", task::bindings_text(task.workloads[w].bindings)}, {"median_ns", screening.median_ns[w]},
-                {"bound_ns", bounds[w]}, {"fraction_of_speed_of_light", fractions.back()}, {"speedup_over_plain_loops", {{"median", screening.ratio.at(w)}}}};
-    if (w < screening.ratio_low.size()) {
-      row["speedup_over_plain_loops"]["low"] = screening.ratio_low[w], row["speedup_over_plain_loops"]["high"] = screening.ratio_high[w];
-      spread = std::max(spread, screening.ratio_high[w] / std::max(screening.ratio_low[w], 1e-12));
-    }
-    if (w < screening.least_ns.size() && screening.least_ns[w] > 0) {
-      const double least = screening.least_ns[w], other = screening.yardstick_least_ns.at(w);
-      least_fractions.push_back(bounds[w] / least);
-      json& at = row["at_the_least_time"] = {{"ns", least}, {"fraction_of_speed_of_light", least_fractions.back()}};
-      if (w < light.size()) at["bytes_per_ns"] = light[w].bytes / least;
-      if (other > 0) at["speedup_over_plain_loops"] = other / least, least_ratios.push_back(other / least);
-    }
-    workloads.push_back(std::move(row));
-  }
-  // Over all workloads; nobody is told a ratio without how far the repetitions lay apart.
-  json speedup = {{"median", screening.score}};
-  if (!weights.empty() && screening.ratio_low.size() == weights.size())
-    speedup["low"] = evaluate::weighted_geometric_mean(screening.ratio_low, weights), speedup["high"] = evaluate::weighted_geometric_mean(screening.ratio_high, weights);
-  json out = {{"speedup_over_plain_loops", std::move(speedup)}, {"fraction_of_speed_of_light", evaluate::weighted_geometric_mean(fractions, weights)},
-              {"workloads", std::move(workloads)}, {"noise", noise_of(screening.repetitions, spread)}};
-  if (!weights.empty() && least_fractions.size() == weights.size()) {
-    out["at_the_least_times"] = {{"fraction_of_speed_of_light", evaluate::weighted_geometric_mean(least_fractions, weights)}};
-    if (least_ratios.size() == weights.size()) out["at_the_least_times"]["speedup_over_plain_loops"] = evaluate::weighted_geometric_mean(least_ratios, weights);
-  }
-  // The bound is a time too, taken when the task was first looked at.
-  if (std::ranges::any_of(fractions, [](double f) { return f > 1; }) || std::ranges::any_of(least_fractions, [](double f) { return f > 1; }))
-    out["noise"]["bound"] = "a fraction above 1: the bound was measured in a slower moment, or calls find their data in caches";
   return out;
 }
 
@@ -262,6 +210,7 @@ Result<json> Workshop::compare(const json& arguments) {
         row["bound_ns"] = workload.bound_ns, row["bound_by"] = workload.bound_by;
         row["a_fraction_of_speed_of_light"] = workload.bound_ns / result.candidate_ns, row["b_fraction_of_speed_of_light"] = workload.bound_ns / result.opponent_ns;
         if (!workload.bound_note.empty()) row["bound_note"] = workload.bound_note;
+        else if (workload.bound_ns > std::min(result.candidate_ns, result.opponent_ns)) row["bound_note"] = target::kAboveLight;
       }
       if (std::string more = evaluate::would_decide(result, workload.sampling_seconds); !more.empty()) wanting.push_back({{"workload", workload.workload}, {"needs", std::move(more)}});
       workloads.push_back(std::move(row));

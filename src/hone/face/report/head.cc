@@ -75,7 +75,7 @@ void write_statement(Html& out, const Material& from) {
             ratio_text(o.ratio).interval);
     out.raw(calls(o, workloads));
   }
-  if (head.sol_fraction > 0) out.add(", at {} of the speed of light", percent(head.sol_fraction));
+  if (head.sol_fraction > 0) out.add(", at {} of the speed of light{}", percent(head.sol_fraction), head.sol_fraction > 1 ? ", beyond a bound that was measured twice" : "");
   out.raw(". ");
   if (const auto& a = head.accuracy)
     out.add(

@@ -18,6 +18,9 @@ namespace hone::target {
 /// Strassen, sums pulled out of a product) can be faster.
 [[nodiscard]] double compute_ns(const task::Cost& cost, task::Track track, const CpuPeaks& peaks);
 
+/// Said wherever a share of light above 1 is: nobody is faster than it.
+inline constexpr const char* kAboveLight = "above 1: the bound was measured in a slower moment, or calls find their data in caches, or it computes less than was counted";
+
 /// "memory" or "compute": the longer side.
 [[nodiscard]] std::string_view bound_by(double memory_ns, double compute_ns);
 
