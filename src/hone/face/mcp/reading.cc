@@ -25,9 +25,14 @@ void add_files(std::vector<Resource>& all, std::string_view folder, std::string_
     const std::string name(path.substr(folder.size()));
     if (agent::is_ours_alone(name)) continue;
     const std::string says = agent::about_file(*base::find_embedded(path));
-    all.push_back({fmt::format("hone://{}/{}", at, name), name, says.empty() ? fmt::format("{} {}", about, name) : says, std::string(type),
-                   [path]() -> Result<std::string> { return std::string(*base::find_embedded(path)); }});
+    all.push_back({fmt::format("hone://{}/{}", at, name), name, says.empty() ? name : says, std::string(type),
+                   [path]() -> Result<std::string> { return std::string(*base::find_embedded(path)); }, {}, fmt::format("hone://{}s", at)});
   }
+  const std::string index = all.back().said_in;
+  std::string lines;
+  for (const Resource& resource : all)
+    if (resource.said_in == index) lines += fmt::format("- {}: {}\n", resource.uri, resource.description);
+  all.push_back({index, fmt::format("All of hone://{}/…", at), fmt::format("What each of them is, a line each; {}", about), "text/markdown", [lines]() -> Result<std::string> { return lines; }});
 }
 
 Result<std::string> guide_named(const std::string& name) {
@@ -51,8 +56,8 @@ std::vector<Resource> resources() {
   for (const std::string_view path : base::list_embedded("docs/"))
     all.push_back({fmt::format("hone://doc/{}", path.substr(5)), "A page of hone's documentation", "As other texts name it: accuracy.md, diagnosis.md, emulator.md, json.md, …", "text/markdown",
                    [path]() -> Result<std::string> { return std::string(*base::find_embedded(path)); }, "hone://doc/{name}"});
-  add_files(all, "include/", "header", "Device header", "text/x-c++");
-  add_files(all, "patterns/", "pattern", "Pattern", "text/x-c++");
+  add_files(all, "include/", "header", "device headers, which kernels may include", "text/x-c++");
+  add_files(all, "patterns/", "pattern", "patterns, which the library's kernels are made of", "text/x-c++");
   return all;
 }
 

@@ -11,9 +11,11 @@
 
 #include <fmt/format.h>
 
+#include "hone/agent/model/message.h"
 #include "hone/agent/prompt.h"
 #include "hone/base/json.h"
 #include "hone/base/version.h"
+#include "hone/face/mcp/for_agents.h"
 
 namespace hone::face::mcp {
 namespace {
@@ -163,8 +165,12 @@ json Server::list() const {
 json Server::call(const json& params) const {
   const std::string name = params["name"];
   const agent::ToolResult result = tools_.call(name, params.value("arguments", json::object()));
-  json out = {{"content", json::array({{{"type", "text"}, {"text", result.text}}})}, {"isError", result.failed}};
-  if (!result.failed && result.data.is_object()) out["structuredContent"] = result.data;
+  const bool answers = !result.failed && result.data.is_object();
+  const json data = answers ? rounded(result.data) : json();
+  // A text that is no more than the data is written anew; one of its own stays.
+  const bool written = answers && result.text.starts_with("{");
+  json out = {{"content", json::array({{{"type", "text"}, {"text", written ? agent::bounded(agent::valid_utf8(verdict_first(data)), agent::kMaxToolText) : result.text}}})}, {"isError", result.failed}};
+  if (answers) out["structuredContent"] = data;
   for (const agent::Attachment& file : result.files)
     out["content"].push_back({{"type", "resource"}, {"resource", {{"uri", "hone://file/" + file.name}, {"mimeType", file.type}, {"text", file.text}}}});
   return out;
@@ -173,7 +179,9 @@ json Server::call(const json& params) const {
 json Server::list_resources() const {
   json all = json::array();
   for (const Resource& resource : resources_)
-    if (resource.uri_template.empty())
+    if (!resource.said_in.empty())
+      all.push_back({{"uri", resource.uri}, {"name", resource.name}});
+    else if (resource.uri_template.empty())
       all.push_back({{"uri", resource.uri}, {"name", resource.name}, {"description", resource.description}, {"mimeType", resource.type}});
   return all;
 }

@@ -34,6 +34,8 @@ struct Resource {
   std::function<Result<std::string>()> read;
   /// Not listed by itself but with all that have this template: "hone://doc/{name}".
   std::string uri_template = {};
+  /// The address of another that says of many like it what each is: this one is listed by address and name alone.
+  std::string said_in = {};
 };
 /// A text that is made of arguments, for a client's own model.
 struct PromptText {

@@ -57,6 +57,32 @@ TEST(Mcp, initializes_the_old_way) {
   EXPECT_EQ(ask(server, {{"method", "ping"}})["result"], json::object());
 }
 
+TEST(Mcp, answers_as_agents_read_them) {
+  agent::ToolTable table;
+  agent::Tool judge;
+  judge.name = "judge";
+  judge.description = "Judges.";
+  judge.input = agent::tool_schema({});
+  judge.run = [](const json&) {
+    return agent::tool_data({{"a_ns", 123456.78901234567}, {"deep", {{"ratios", {1.0 / 3, 2e-9 / 3}}}}, {"pairs", 123456}, {"bytes", 1572864.0}, {"verdict", "wrong"}, {"none", std::numeric_limits<double>::infinity()}});
+  };
+  table.add(judge);
+  agent::Tool says;
+  says.name = "says";
+  says.description = "Says something of its own.";
+  says.input = agent::tool_schema({});
+  says.run = [](const json&) { return agent::ToolResult{false, "in words", {{"third", 1.0 / 3}}}; };
+  table.add(says);
+  const Server server(std::move(table));
+  const json result = ask(server, {{"method", "tools/call"}, {"params", {{"name", "judge"}, {"arguments", json::object()}}}})["result"];
+  EXPECT_EQ(result["content"][0]["text"], R"({"verdict":"wrong","a_ns":123500.0,"bytes":1572864.0,"deep":{"ratios":[0.3333,6.667e-10]},"none":null,"pairs":123456})");
+  EXPECT_EQ(result["structuredContent"]["a_ns"], 123500.0);
+  EXPECT_EQ(json::parse(result["content"][0]["text"].get<std::string>()), json::parse(result["structuredContent"].dump())) << "the same, in another order";
+  const json own = ask(server, {{"method", "tools/call"}, {"params", {{"name", "says"}, {"arguments", json::object()}}}})["result"];
+  EXPECT_EQ(own["content"][0]["text"], "in words");
+  EXPECT_EQ(own["structuredContent"]["third"], 0.3333);
+}
+
 TEST(Mcp, is_stateless_the_new_way) {
   const Server server = make_server();
   const json found = ask(server, {{"method", "server/discover"}, {"params", modern()}});

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <regex>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -44,6 +45,18 @@ TEST_F(WorkshopAtOnce, listing_its_tools_takes_little) {
     EXPECT_FALSE(tool["description"].get<std::string>().empty());
     // Nothing that stands in a schema is unknown to whoever reads schemas and instructions.
     for (const auto& [name, type] : tool["inputSchema"]["properties"].items()) EXPECT_TRUE(type.contains("type")) << name;
+  }
+  // What there is to read: every address, and an index says what each is.
+  const json read = ask("resources/list");
+  EXPECT_LT(base::canonical_json(read).size(), 15000U);
+  std::set<std::string> addresses;
+  for (const json& row : read["result"]["resources"]) addresses.insert(row["uri"]);
+  for (const Resource& resource : resources()) {
+    EXPECT_TRUE(addresses.contains(resource.uri) || !resource.uri_template.empty()) << resource.uri;
+    if (resource.said_in.empty()) continue;
+    ASSERT_TRUE(addresses.contains(resource.said_in));
+    const json index = *server.handle(json{{"jsonrpc", "2.0"}, {"id", 1}, {"method", "resources/read"}, {"params", {{"uri", resource.said_in}}}}.dump()).body;
+    EXPECT_THAT(index["result"]["contents"][0]["text"].get<std::string>(), HasSubstr(resource.uri + ": " + resource.description));
   }
   const json begun = ask("initialize");
   for (const char* const argument : {"task,", "source", "target,", "language,", "track,", "workloads,", "run,"}) EXPECT_THAT(begun["result"]["instructions"].get<std::string>(), HasSubstr(argument));
