@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <future>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -83,10 +84,10 @@ class TimedEvaluator final : public Evaluator {
   Result<Screening> screen_closely(const Kernel& kernel) override { return screen(kernel, kPairsClosely * options_.repetitions); }
   Status set_yardstick(const Kernel& kernel) override;
   Result<Promotion> promote(const Kernel& kernel, const std::vector<Opponent>& opponents) override {
-    return promote(kernel, opponents, options_.sampling_seconds, options_.max_pairs);
+    return promote(kernel, opponents, options_.sampling_seconds, options_.max_pairs, false);
   }
   Result<Promotion> promote_for(const Kernel& kernel, const std::vector<Opponent>& opponents, double seconds) override {
-    return promote(kernel, opponents, seconds, kNoCap);
+    return promote(kernel, opponents, seconds, kNoCap, true);
   }
   Result<std::vector<Conditions>> conditions(const Kernel& kernel, bool thorough) override;
   Result<Explanation> explain(const Kernel& kernel, const Verdict& verdict) override;
@@ -109,7 +110,8 @@ class TimedEvaluator final : public Evaluator {
   Verdict check_pool(Player& player, Playing& play, Spent& spent, int64_t whole_until = INT64_MAX);
   Result<Verdict> check_all_families(const Kernel& kernel, Playing& play, Spent& spent);
   Result<Verdict> check_orders(const Kernel& kernel, Playing& play, Promotion& promotion);
-  Result<Promotion> promote(const Kernel& kernel, const std::vector<Opponent>& opponents, double seconds, int max_pairs);
+  Result<Promotion> promote(const Kernel& kernel, const std::vector<Opponent>& opponents, double seconds, int max_pairs, bool known_counts);
+  Result<Promotion> try_in_full(const Kernel& kernel);
   Result<Screening> screen(const Kernel& kernel, int pairs);
   Result<bool> screen_on(const Kernel& kernel, int pairs, Course& course, Screening& screening);
   [[nodiscard]] bool deals_afresh(const Playing& play) const;
@@ -123,6 +125,7 @@ class TimedEvaluator final : public Evaluator {
   Loader loader_;
   HiddenTrial hidden_;
   std::vector<Course> courses_;
+  std::map<std::string, Promotion> tried_;   ///< by hash: what passed the full trial here, without its times
   base::Rng rng_{base::secret_seed()};
 };
 
@@ -464,14 +467,11 @@ Result<Explanation> TimedEvaluator::explain(const Kernel& kernel, const Verdict&
   return evaluate::explain(kernel, verdict, loader_, secret, spent, loader_.card() ? kExplainTime / 2 : kExplainTime);
 }
 
-Result<Promotion> TimedEvaluator::promote(const Kernel& kernel, const std::vector<Opponent>& opponents, double seconds, int max_pairs) {
+/// Everything of a promotion but its times: fresh shapes, sanitizers, all families, orders of blocks.
+Result<Promotion> TimedEvaluator::try_in_full(const Kernel& kernel) {
   Promotion promotion;
-  double sampled = 0;
-  // Imports and compilations beside our checks: none of it is timed.
-  Preparations preparations = begin_preparing(opponents, courses_.front().play, !loader_.card() && !interrupted());
   // Shapes drawn after the candidate was fixed.
   HiddenTrial fresh(loader_);
-  const base::Span span("promotion");
   // Known where the kernel was screened; a contest's time is no time to learn them in.
   for (Course& course : courses_) course.play.stage->begin_bounds();
   HONE_TRY(promotion.verdict, fresh.check(kernel, kHiddenShapesPromoted, true, promotion.spent));
@@ -497,6 +497,23 @@ Result<Promotion> TimedEvaluator::promote(const Kernel& kernel, const std::vecto
     if (!ordered.accepted()) promotion.verdict = std::move(ordered);
     require_repeatable(task_, promotion);
     if (!promotion.verdict.accepted()) return promotion;
+  }
+  return promotion;
+}
+
+Result<Promotion> TimedEvaluator::promote(const Kernel& kernel, const std::vector<Opponent>& opponents, double seconds, int max_pairs, bool known_counts) {
+  const base::Span span("promotion");
+  double sampled = 0;
+  // Imports and compilations beside our checks: none of it is timed.
+  Preparations preparations = begin_preparing(opponents, courses_.front().play, !loader_.card() && !interrupted());
+  Promotion promotion;
+  if (const auto known = tried_.find(kernel.hash()); known_counts && known != tried_.end()) {
+    promotion = known->second;
+  } else {
+    HONE_TRY(promotion, try_in_full(kernel));
+    if (!promotion.verdict.accepted()) return promotion;
+    tried_[kernel.hash()] = promotion;
+    tried_[kernel.hash()].spent = {};
   }
   for (size_t i = 0; i < courses_.size(); ++i) {
     // What one workload leaves of its share, later ones have. Checks, and importing and compiling opponents,

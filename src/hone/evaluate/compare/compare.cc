@@ -10,13 +10,6 @@
 namespace hone::evaluate {
 namespace {
 
-/// Effects expected across processes, in standard deviations of a process median. From 2
-/// to 6 the simulations of compare_slow_test.cc come out much the same.
-constexpr double kEffectScale = 3.0;
-/// What the two tests over process medians may err, as shares of alpha: the t test is the sharper one
-/// where medians are near normal, the signs are what is left where one process in five is far off.
-constexpr double kShareOfT = 0.75;
-constexpr double kShareOfSigns = 0.25;
 constexpr int kPairsALook = 8;
 
 }  // namespace

@@ -2,18 +2,42 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include <fmt/format.h>
+
+#include "hone/evaluate/compare/sequence.h"
+#include "hone/evaluate/compare/statistics.h"
 
 namespace hone::evaluate {
 namespace {
 
 /// Beyond this many times the pairs that there were nobody should wait: less noise is what is missing.
 constexpr double kMostTimes = 30;
-/// Pairs that differ by this factor among themselves say that others use the machine, or that calls are too short.
-constexpr double kNoisyPairs = 1.25;
-/// Deviations of a pair that the deciding interval reaches to each side, times the root of the pairs: what mean and signs take at their levels.
-constexpr double kReach = 4;
+/// Processes that differ by this factor among themselves say that others use the machine, or that calls are too short.
+constexpr double kNoisyProcesses = 1.25;
+
+/// How far the interval of process medians reaches to each side, in their deviations: far where they are few.
+double reach(int processes) {
+  std::vector<double> medians;
+  for (int i = 0; i < processes; ++i) {
+    const double q = 2 * (i + 0.5) / processes - 1;
+    medians.push_back(std::copysign(q == 0 ? 0 : normal_z(std::abs(q)), q));
+  }
+  const Interval interval = mean_sequence(medians, kShareOfT * CompareOptions().alpha, kEffectScale);
+  return 0.5 * (interval.high - interval.low);
+}
+
+/// The fewest processes whose interval reaches no further than `least` deviations; more than `most`: none up to there.
+int processes_for(double least, int from, int most) {
+  int low = from, high = most + 1;
+  while (low < high) {
+    const int middle = low + (high - low) / 2;
+    if (reach(middle) <= least) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
 
 std::string time_of(double seconds) {
   // No more digits than a forecast has.
@@ -35,12 +59,14 @@ std::string would_decide(const OpponentResult& r, double seconds) {
     return fmt::format("a larger budget: {} pairs of {} processes are too few for any interval, about {} of pairs are the least", r.pairs, r.processes, time_of(1.5 * least * seconds));
   }
   const double middle = std::log(r.ratio.median), half = middle > 0 ? middle - std::log(r.ratio.low) : std::log(r.ratio.high) - middle;
-  // The interval narrows with the square root of the pairs.
-  const double times = middle == 0 ? kMostTimes + 1 : (half / middle) * (half / middle);
-  const double apart = std::exp(half * std::sqrt(pairs) / kReach);
+  // By how far apart processes lie, how many of them the interval needs that stops before 1.
+  const int processes = std::max(rules.min_processes, r.processes), most = static_cast<int>(kMostTimes) * processes;
+  const double deviation = half / reach(processes);
+  const int needed = middle == 0 ? most + 1 : processes_for(std::abs(middle) / deviation, processes, most);
+  const double times = static_cast<double>(needed) / processes, apart = std::exp(deviation);
   const std::string noise =
-      apart > kNoisyPairs ? fmt::format("a quieter machine, or a workload whose calls are longer: pairs lie a factor of {:.2g} apart, and half of that takes a quarter of the time", apart) : "";
-  if (times > kMostTimes) {
+      apart > kNoisyProcesses ? fmt::format("a quieter machine, or a workload whose calls are longer: processes lie a factor of {:.2g} apart, and half of that takes a quarter of the time", apart) : "";
+  if (needed > most) {
     const std::string close = fmt::format("no budget that is worth it: at {:.3g} they are too close for this noise", r.ratio.median);
     return noise.empty() ? close : close + "; " + noise;
   }

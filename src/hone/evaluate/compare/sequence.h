@@ -22,4 +22,12 @@ namespace hone::evaluate {
 /// A larger scale favours large effects seen in few values.
 [[nodiscard]] Interval mean_sequence(std::span<const double> values, double alpha, double scale);
 
+/// Effects expected across processes, in standard deviations of a process median. From 2
+/// to 6 the simulations of compare_slow_test.cc come out much the same.
+inline constexpr double kEffectScale = 3.0;
+/// What the two tests over process medians may err, as shares of alpha: the t test is the sharper one
+/// where medians are near normal, the signs are what is left where one process in five is far off.
+inline constexpr double kShareOfT = 0.75;
+inline constexpr double kShareOfSigns = 0.25;
+
 }  // namespace hone::evaluate

@@ -156,6 +156,7 @@ Result<json> Workshop::look_at(const json& arguments, std::optional<engine::Look
     if (const auto& clue = said.clue ? said.clue : verdict.clue) out["clue"] = {{"output", clue->output}, {"inputs", clue->inputs}, {"workload", clue->workload}, {"looks", clue->looks}};
     return refused(evaluate::name_of(verdict.kind), said.reason, said.detail);
   }
+  seat->accepted.insert(kernel.hash());
   (void)refused(evaluate::name_of(verdict.kind), "", "");
   if (verdict.accuracy) out["error"] = error_of(*verdict.accuracy, true);
   if (screening.at_size) out["error_at_the_workloads"] = error_of(*screening.at_size, false);
@@ -188,8 +189,12 @@ Result<json> Workshop::compare(const json& arguments) {
   const int64_t began_ns = base::system_clock().now_ns();
   HONE_TRY(evaluate::Evaluator * evaluator, ready(*seat));
   for (const auto& [name, kernel] : {std::pair("a", &a), {"b", &b}}) {
+    if (seat->accepted.contains(kernel->hash())) continue;
     HONE_TRY(const Screening screening, evaluator->screen(*kernel));
-    if (screening.verdict.accepted()) continue;
+    if (screening.verdict.accepted()) {
+      seat->accepted.insert(kernel->hash());
+      continue;
+    }
     HONE_TRY(const evaluate::Explanation said, evaluator->explain(*kernel, screening.verdict));
     return fail(ErrorCode::kInput, fmt::format("{} is refused: {}: {}", name, evaluate::name_of(screening.verdict.kind), said.reason), "only accepted kernels are compared");
   }

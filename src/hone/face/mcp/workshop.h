@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -50,6 +51,7 @@ class Workshop {
     std::unique_ptr<evaluate::Evaluator> evaluator;  ///< made when first needed
     bool has_plain = false;                          ///< was looked for
     std::optional<kernel::Kernel> plain;             ///< the yardstick
+    std::set<std::string> accepted;                  ///< hashes of kernels that were, here
   };
   struct Live {
     std::thread thread;

@@ -65,6 +65,45 @@ TEST_F(WorkshopWorks, other_kernels_are_advice_only_when_they_were_faster) {
   EXPECT_LT(judged["at_the_least_times"]["speedup_over_plain_loops"].get<double>(), 0.5) << judged.dump();
 }
 
+TEST_F(WorkshopWorks, a_comparison_keeps_its_budget_and_says_what_would_decide) {
+  const json arguments = {{"task", kTask}, {"a", kRight}, {"b", kRight}, {"budget", "2s"}};
+  const json said = told("compare_kernels", arguments);
+  EXPECT_EQ(said["spent"]["budget_seconds"], 2);
+  // The first process is played whatever it costs.
+  EXPECT_LT(said["spent"]["pairing_seconds"].get<double>(), 20);
+  EXPECT_GE(said["spent"]["seconds"].get<double>(), said["spent"]["pairing_seconds"].get<double>());
+  const json& row = said["workloads"][0];
+  EXPECT_GT(row["bound_ns"].get<double>(), 0);
+  EXPECT_NEAR(row["a_fraction_of_speed_of_light"].get<double>(), row["bound_ns"].get<double>() / row["a_ns"].get<double>(), 1e-6);
+  EXPECT_GT(row["b_fraction_of_speed_of_light"].get<double>(), 0);
+  EXPECT_EQ(said.contains("would_decide"), said["comparison"] == "INCONCLUSIVE") << said.dump();
+  if (said.contains("would_decide")) {
+    EXPECT_FALSE(said["would_decide"][0]["needs"].get<std::string>().empty());
+  }
+  for (const char* wrong : {"40evals", "2h", "lots"}) {
+    json other = arguments;
+    other["budget"] = wrong;
+    EXPECT_TRUE(table.call("compare_kernels", other).failed) << wrong;
+  }
+}
+
+TEST_F(WorkshopWorks, loops_are_listed_and_read_by_rank) {
+  const json first = told("read_disassembly", {{"task", kTask}, {"source", kRight}});
+  ASSERT_EQ(first["verdict"], "accepted") << first.dump();
+  const size_t loops = first["innermost_loops"];
+  ASSERT_GE(loops, 1U);
+  ASSERT_EQ(first["loops"].size(), std::min(loops, engine::kMostLoops));
+  double shares = 0;
+  for (const json& loop : first["loops"]) shares += loop["share"].get<double>();
+  EXPECT_NEAR(shares, 1, loops > engine::kMostLoops ? 1 : 0.02);
+  const json last = told("read_disassembly", {{"task", kTask}, {"source", kRight}, {"loop", loops - 1}});
+  EXPECT_EQ(last["loop"], loops - 1);
+  if (loops > 1) {
+    EXPECT_NE(last["code"], first["code"]);
+  }
+  EXPECT_THAT(table.call("read_disassembly", {{"task", kTask}, {"source", kRight}, {"loop", loops}}).text, HasSubstr("no innermost loop of rank"));
+}
+
 TEST_F(WorkshopWorks, a_wrong_answer_says_what_may_be_told) {
   const json said = told("evaluate_kernel", {{"task", kTask}, {"source", kernel("  for (int64_t j = 0; j + 16 <= D; ++j) y[row * D + j] = 2 * x[row * D + j];\n"
                                                                               "  for (int64_t j = D / 16 * 16; j < D; ++j) y[row * D + j] = 3 - x[row * D + j];")}});
