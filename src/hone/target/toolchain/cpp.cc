@@ -43,7 +43,7 @@ std::string pointer_type(const kernel::Kernel& kernel, const task::Task& task, c
 /// Of cpp_entry(), one after the other.
 const CallsFile kEntries{"entries.cc", 4};
 
-/// The function that runs blocks [begin, end) of one launch.
+/// The function that runs blocks [begin, end) of one launch. Its own names are hone's, as a kernel may have any other: a function "begin", a tunable "i".
 Result<std::string> cpp_entry(const kernel::Kernel& kernel, const task::Task& task, size_t number) {
   const kernel::Launch& launch = kernel.header.launches[number];
   std::vector<std::string> args;
@@ -55,26 +55,26 @@ Result<std::string> cpp_entry(const kernel::Kernel& kernel, const task::Task& ta
         if (type.empty())
           return fail(ErrorCode::kInput, fmt::format("{} takes \"{}\", which is no input, output or workspace",
                                                      launch.function, argument.tensor));
-        args.push_back(fmt::format("({})a[{}]", type, i));
+        args.push_back(fmt::format("({})hone_args[{}]", type, i));
         break;
       }
-      case kernel::Argument::Kind::kI32: args.push_back(fmt::format("(int32_t)a[{}]", i)); break;
-      case kernel::Argument::Kind::kI64: args.push_back(fmt::format("(int64_t)a[{}]", i)); break;
-      case kernel::Argument::Kind::kShared: args.push_back("shared"); break;
+      case kernel::Argument::Kind::kI32: args.push_back(fmt::format("(int32_t)hone_args[{}]", i)); break;
+      case kernel::Argument::Kind::kI64: args.push_back(fmt::format("(int64_t)hone_args[{}]", i)); break;
+      case kernel::Argument::Kind::kShared: args.push_back("hone_shared"); break;
       default: HONE_CHECK(false, "an argument that only Triton's kernels have");
     }
   }
-  static constexpr std::string_view kIndex[] = {"i % grid[0]", "i / grid[0] % grid[1]",
-                                                "i / (grid[0] * grid[1])"};
+  static constexpr std::string_view kIndex[] = {"hone_i % hone_grid[0]", "hone_i / hone_grid[0] % hone_grid[1]",
+                                                "hone_i / (hone_grid[0] * hone_grid[1])"};
   if (launch.grid.size() == 1) {
-    args.push_back("i");
+    args.push_back("hone_i");
   } else {
     for (size_t d = 0; d < launch.grid.size(); ++d) args.emplace_back(kIndex[d]);
   }
   return fmt::format(
-      "extern \"C\" void hone_entry_{0}([[maybe_unused]] const uint64_t* a, [[maybe_unused]] void* shared,\n"
-      "                             [[maybe_unused]] const int64_t* grid, int64_t begin, int64_t end) {{\n"
-      "  for (int64_t i = begin; i < end; ++i) {1}({2});\n}}\n",
+      "extern \"C\" void hone_entry_{0}([[maybe_unused]] const uint64_t* hone_args, [[maybe_unused]] void* hone_shared,\n"
+      "                             [[maybe_unused]] const int64_t* hone_grid, int64_t hone_begin, int64_t hone_end) {{\n"
+      "  for (int64_t hone_i = hone_begin; hone_i < hone_end; ++hone_i) {1}({2});\n}}\n",
       number, launch.function, fmt::join(args, ", "));
 }
 
