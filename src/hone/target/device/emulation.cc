@@ -18,7 +18,7 @@ constexpr int64_t kMostBlockThreads = 1024, kMostBlockZ = 64;
 /// A fiber's stack in the sanitized build, the larger one (runtime/state.h).
 constexpr int64_t kStackBytes = 256 << 10;
 /// Of memory that the emulator keeps a shadow of: cell, time of release, valid bytes for each four (runtime/state.h).
-constexpr int64_t kShadowPerByte = 8;
+constexpr int64_t kShadowPerByte = 10;
 /// Address space only: pages come when they are touched.
 constexpr int64_t kMostArena = int64_t{48} << 30;
 

@@ -41,6 +41,7 @@ HONE_SIMT_CALL uint64_t hone_simt_collective(int kind, uint64_t mask, uint64_t v
 HONE_SIMT_CALL void hone_simt_atomic(const void* p, int bytes, int write, int read);
 HONE_SIMT_CALL void hone_simt_atomic_done(int changed);
 HONE_SIMT_CALL void hone_simt_fence();
+HONE_SIMT_CALL void hone_simt_near_fence();
 HONE_SIMT_CALL void hone_simt_pause();
 HONE_SIMT_CALL void hone_simt_trap(int line);
 HONE_SIMT_CALL void hone_simt_exit();
@@ -161,10 +162,10 @@ inline unsigned long long __ballot(int p, HONE_LINE) { return hone_simt_collecti
 inline int __any(int p, HONE_LINE) { return hone_simt_collective(hone::simt::kBallot, 0, p != 0, 0, 1, line) != 0; }
 inline int __all(int p, HONE_LINE) { return hone_simt_collective(hone::simt::kBallot, 0, p == 0, 0, 1, line) == 0; }
 /// A wave runs in step: what orders its memory also waits for its lanes.
-inline void __threadfence_block(HONE_LINE) { hone_simt_collective(hone::simt::kSync, 0, 0, 0, 1, line); hone_simt_fence(); }
+inline void __threadfence_block(HONE_LINE) { hone_simt_collective(hone::simt::kSync, 0, 0, 0, 1, line); hone_simt_near_fence(); }
 inline int __lane_id() { return hone_simt_lane(); }
 #else
-inline void __threadfence_block() { hone_simt_fence(); }
+inline void __threadfence_block() { hone_simt_near_fence(); }
 #endif
 
 #include "hone/simt/atomics.h"

@@ -65,7 +65,7 @@ inline void begin_block(Block& b, Cluster& c, int rank) {
     Thread& t = b.threads[i];
     t.state = State::kNew;
     t.spins = false;
-    t.acquired = t.fence = t.warp_time = t.phase_time = t.cluster_time = t.cluster_before = 0;
+    t.acquired = t.fence = t.near_fence = t.warp_time = t.phase_time = t.cluster_time = t.cluster_before = 0;
     t.cluster_came = false;
     t.waits_pc = 0;
     t.line = 0;

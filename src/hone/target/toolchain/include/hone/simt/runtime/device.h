@@ -41,6 +41,8 @@ HONE_SIMT_API void hone_simt_atomic_done(int changed) {
 }
 
 HONE_SIMT_API void hone_simt_fence() { hone::simt::m.thread->fence = hone::simt::m.clock++; }
+/// For its block alone.
+HONE_SIMT_API void hone_simt_near_fence() { hone::simt::m.thread->near_fence = hone::simt::m.clock++; }
 HONE_SIMT_API void hone_simt_pause() {
   if (hone::simt::m.thread) hone::simt::give_way(true);
 }

@@ -188,7 +188,7 @@ inline void launch(Context* context, const uint64_t* args, int count, int extent
   m.aside_step = (shared + kAsideGap + kAsideUnit - 1) / kAsideUnit * kAsideUnit;
   const int64_t a_block = m.threads * (static_cast<int64_t>(sizeof(Thread)) + static_cast<int64_t>(sizeof(char*)) +
                                        static_cast<int64_t>(kStackBytes)) +
-                          m.warps * static_cast<int64_t>(sizeof(Warp)) + m.aside_step + shared * (m.cluster > 1 ? 8 : 1) +
+                          m.warps * static_cast<int64_t>(sizeof(Warp)) + m.aside_step + shared * (m.cluster > 1 ? 10 : 1) +
                           static_cast<int64_t>(sizeof(Block) + sizeof(Cluster)) + 1024;
   const int64_t fits = (arena.end - arena.at - (1 << 20)) / a_block;
   if (fits < resident) resident = fits;
@@ -216,6 +216,7 @@ inline void launch(Context* context, const uint64_t* args, int count, int extent
   m.budget = kShare;
   m.found = false;
   m.held = false;
+  m.old_bytes = 0;
   m.began = m.clock++;
   run_clusters(clusters, resident / m.cluster, shared, total / m.cluster);
   m.block = nullptr;

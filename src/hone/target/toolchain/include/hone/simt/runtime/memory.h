@@ -85,6 +85,7 @@ inline void touch_other(const void* p, int64_t n, bool write, bool read, Access 
 
 inline void access(const void* p, int64_t n, bool write, bool read, Access how, const void* where) {
   if (!m.thread) return;
+  show_as_it_is();
   const auto a = reinterpret_cast<uintptr_t>(p);
   // Its own variables: most accesses that are not to memory of the device.
   if (a - reinterpret_cast<uintptr_t>(m.stacks) < static_cast<uintptr_t>(m.stacks_end - m.stacks)) return;
@@ -142,7 +143,17 @@ inline void access(const void* p, int64_t n, bool write, bool read, Access how, 
     }
     outside(a, n, write, pc);
   }
-  if (m.shadow[i].cells) touch_range(m.shadow[i], offset, n, write, read, how, pc, nullptr);
+  const Shadow& s = m.shadow[i];
+  if (!s.cells) return;
+  if (how == Access::kPlain) return touch_range(s, offset, n, write, read, how, pc, nullptr);
+  const uint32_t acquired = m.thread->acquired, pending = m.block->pending_acquired;
+  const bool held = is_written(s, offset, n);
+  const bool old = read && !write && show_as_it_was(s, b.base, offset, n, pc);
+  const bool kept = write && ((offset | n) & 3) == 0;
+  if (kept) keep_what_was(s, b.base, offset, n);
+  touch_range(s, offset, n, write, read, how, pc, nullptr);
+  if (kept) mark_unread(s, offset, n, held);
+  if (old) m.thread->acquired = acquired, m.block->pending_acquired = pending;
 }
 
 /// An asynchronous copy to `to`, in words: it may write from now on, and nobody reads before its thread has waited and

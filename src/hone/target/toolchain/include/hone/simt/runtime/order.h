@@ -77,6 +77,7 @@ inline void touch(const Shadow& s, int64_t word, uint32_t bytes, bool write, boo
   const bool shared = owner != nullptr;
   Cell& c = s.cells[word];
   const bool soft = how != Access::kPlain;
+  const uint32_t near = distance(c.w_who, m.me) <= 2 ? c.released_near : 0;
   const uint32_t late = is_late(*m.thread) ? kLateBit : 0;
   if (read && (s.valid[word] & bytes) != bytes) {
     Text text;
@@ -104,6 +105,7 @@ inline void touch(const Shadow& s, int64_t word, uint32_t bytes, bool write, boo
     s.valid[word] = static_cast<uint8_t>((s.valid[word] | bytes) & 15);
   }
   if (read) {
+    s.valid[word] &= static_cast<uint8_t>(~kUnread);
     uint32_t level = 0, both = bytes;
     uint32_t atomic = soft ? kAtomicBit : 0, lateness = late;
     if (c.r_time && !(shared && m.cluster == 1 && distance(c.r_who, m.me) == 3) && !ordered(c.r_who, c.r_time, level_of(c.r_who), shared)) {
@@ -121,14 +123,16 @@ inline void touch(const Shadow& s, int64_t word, uint32_t bytes, bool write, boo
     c.r_pc = static_cast<uint32_t>(pc);
   }
   if (soft) {
-    if (read && s.released[word] > m.thread->acquired) {
-      m.thread->acquired = s.released[word];
+    const uint32_t seen = near > s.released[word] ? near : s.released[word];
+    if (read && seen > m.thread->acquired) {
+      m.thread->acquired = seen;
       if (m.thread->acquired > m.block->pending_acquired) m.block->pending_acquired = m.thread->acquired;
     }
     if (write) {
       uint32_t fence = m.thread->fence > m.block->fence ? m.thread->fence : m.block->fence;
       if (shared && m.cluster == 1 && m.block->time > fence) fence = m.block->time;
       if (fence > s.released[word]) s.released[word] = fence;
+      c.released_near = m.thread->near_fence > fence ? m.thread->near_fence : fence;
     }
   }
 }
@@ -144,6 +148,52 @@ inline void touch_range(const Shadow& s, int64_t offset, int64_t n, bool write, 
     touch(s, word, bytes, write, read, how, pc, owner);
     at = end;
   }
+}
+
+// ---- what a card may show late: memory as it was -----------------------------------------------------------------
+
+/// Memory holds what it holds again; before anything else is done than the read it was for.
+inline void show_as_it_is() {
+  for (int64_t i = 0; i < m.old_bytes; ++i) m.old_at[i] = m.old_now[i];
+  m.old_bytes = 0;
+}
+
+/// Before an atomic or volatile write of whole words.
+inline void keep_what_was(const Shadow& s, const char* base, int64_t offset, int64_t n) {
+  for (int64_t word = offset >> 2; word < (offset + n) >> 2; ++word) __builtin_memcpy(&s.cells[word].was, base + word * 4, 4);
+}
+/// Behind it. `held`: whether somebody had written what was there.
+inline void mark_unread(const Shadow& s, int64_t offset, int64_t n, bool held) {
+  for (int64_t word = offset >> 2; word < (offset + n) >> 2; ++word) s.valid[word] |= held ? kUnread : kUnread | kHeldNothing;
+}
+inline bool is_written(const Shadow& s, int64_t offset, int64_t n) {
+  for (int64_t at = offset; at < offset + n; ++at)
+    if (!(s.valid[at >> 2] >> (at & 3) & 1)) return false;
+  return true;
+}
+
+/// An atomic or volatile read, of whole words, of what one access of another block wrote, with nothing that orders it: half of the time the
+/// first to read it finds what was there before, as it may on a card, whose threads do not see others' writes in the order in which
+/// those were made, unless a fence stands between. Who looks until it is there finds it the next time.
+inline bool show_as_it_was(const Shadow& s, char* base, int64_t offset, int64_t n, uint64_t pc) {
+  if ((offset | n) & 3 || n > static_cast<int64_t>(sizeof m.old_now)) return false;
+  const Cell& first = s.cells[offset >> 2];
+  if (distance(first.w_who, m.me) != 3 || ordered(first.w_who, first.w_time, level_of(first.w_who), false)) return false;
+  for (int64_t word = offset >> 2; word < (offset + n) >> 2; ++word) {
+    const Cell& c = s.cells[word];
+    if (!(s.valid[word] & kUnread) || c.w_time != first.w_time || distance(c.w_who, first.w_who) != 0) return false;
+  }
+  if (random64() >> 63) return false;
+  if (s.valid[offset >> 2] & kHeldNothing) {
+    race(first.w_who, true, false, pc, first.w_pc, "memory");
+    return false;
+  }
+  m.old_at = base + offset, m.old_bytes = n;
+  for (int64_t i = 0; i < n; ++i) {
+    m.old_now[i] = base[offset + i];
+    base[offset + i] = reinterpret_cast<const char*>(&s.cells[(offset + i) >> 2].was)[i & 3];
+  }
+  return true;
 }
 
 }  // namespace hone::simt

@@ -11,6 +11,7 @@ constexpr int64_t kShare = 1 << 14;  ///< accesses of a turn
 
 inline void to_scheduler(bool over) {
   Thread& t = *m.thread;
+  show_as_it_is();
   switch_out(&t.sp, m.scheduler, over);
 }
 

@@ -47,6 +47,7 @@ struct Thread {
   uint32_t pc;           ///< of the collective that it came to last
   uint32_t acquired;     ///< everything up to this time happened before what it does now
   uint32_t fence;        ///< time of its last fence
+  uint32_t near_fence;   ///< of its last one for its block alone
   uint32_t warp_time;    ///< of the last synchronisation of its warp that it took part in
   uint32_t phase_time;   ///< of the last phase that it waited for, or a lane that it met in a synchronisation of the warp
   uint32_t cluster_time, cluster_before;  ///< of the last phase of its cluster's barrier that it waited for, and the one before
@@ -100,14 +101,18 @@ constexpr int kMostPhases = 512, kMostFlights = 512;
 /// one block's, any), and whether between coming to the cluster's barrier and its phase's end.
 struct Cell {
   uint32_t w_time, w_who, r_time, r_who, w_pc, r_pc;
+  uint32_t was;            ///< what an atomic or volatile write found there
+  uint32_t released_near;  ///< up to which time an acquiring read of it orders, by a thread of the writer's block
 };
 
 /// A word that an asynchronous copy was issued to, whose thread has not waited for it.
 constexpr uint8_t kAwaited = 16;
+/// A word of memory that an atomic or volatile access wrote and nobody has read since; and what it held before nobody had written.
+constexpr uint8_t kUnread = 32, kHeldNothing = 64;
 
 struct Shadow {
   Cell* cells;
-  uint8_t* valid;          ///< four bits: bytes that were written; or kAwaited
+  uint8_t* valid;          ///< four bits: bytes that were written; or kAwaited; kUnread, kHeldNothing
   uint32_t* released;      ///< up to which time an acquiring read of it orders
   int64_t words;
 };
@@ -190,6 +195,10 @@ struct Machine {
   uint32_t found_phase;    ///< of that cluster's barrier
   uint32_t found_time;     ///< of the block's barrier before it
   bool held;               ///< in the middle of an atomic access
+  // Memory that holds what it held before until the running thread has read it; no bytes: none.
+  char* old_at;
+  int64_t old_bytes;
+  char old_now[16];        ///< what it holds in truth
   uint32_t began;          ///< time
 };
 
