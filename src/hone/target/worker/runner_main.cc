@@ -74,6 +74,7 @@ struct Job {
   uint64_t step;   ///< of a shuffled order, from one block to the next
   void (*each)(void* context, int index) = nullptr;   ///< instead: what every thread does once
   void* context = nullptr;
+  int only = -1;   ///< the thread that does it all; -1: each takes blocks as it gets done with others
 
   /// The block that comes at a place of the order.
   [[nodiscard]] int64_t block(int64_t place) const {
@@ -152,7 +153,7 @@ class Pool {
 
   void run(const Job& job) {
     const bool alone = job.order.order == BlockOrder::kForwardsAlone || job.order.order == BlockOrder::kBackwardsAlone;
-    if (size_ > 1 && !alone && job.blocks > job.chunk) return spread(job);
+    if (size_ > 1 && !alone && (job.blocks > job.chunk || job.only >= 0)) return spread(job);
     job.run(scratch_[0].at(), 0, job.blocks);
   }
   /// f(index) on each thread; between begin_batch() and end_batch().
@@ -178,6 +179,7 @@ class Pool {
   void work(int index) {
     const Job job = job_;
     if (job.each) return job.each(job.context, index);
+    if (job.only >= 0 && job.only != index) return;
     for (;;) {
       const int64_t begin = next_.fetch_add(job.chunk, std::memory_order_relaxed);
       if (begin >= job.blocks) return;
@@ -401,7 +403,10 @@ class Runner {
       const OrderInfo& order = control_.order[call_];
       // Eight chunks a thread: even enough at the end, long enough runs for the prefetcher.
       const int64_t chunk = order.order == BlockOrder::kUsual ? std::max<int64_t>(1, blocks / (8 * pool.size())) : 1;
-      pool.run(Job{entries_[launch.entry], slots, launch.grid, blocks, chunk, order, step_of(order, blocks)});
+      Job job{entries_[launch.entry], slots, launch.grid, blocks, chunk, order, step_of(order, blocks)};
+      // A launch of one block is any thread's, and the next one another's: neither finds what the other has left in a thread's own variables.
+      if (order.order == BlockOrder::kShuffled && blocks == 1) job.only = static_cast<int>((order.seed + i) % static_cast<uint64_t>(pool.size()));
+      pool.run(job);
     }
   }
 
