@@ -123,7 +123,6 @@ std::string if_too_slow(const task::Task& task, const task::Bindings& bindings) 
 
 /// Calls what was drawn anew for a slot, at its addresses and with whatever the kernel keeps.
 Verdict call_again(Stage& stage, target::Session& session, int slot, std::chrono::seconds deadline) {
-  stage.poison({&slot, 1});
   target::Call call = stage.call(slot);
   call.remembers = true;
   const auto outcome = session.run({&call, 1}, deadline);
@@ -292,6 +291,7 @@ Verdict HiddenTrial::check_nearly_again(Stage& stage, target::Session& session, 
   if (stage.contents() != stage.calls()) return {};
   const int content = stage.content_of(slot);
   stage.draw_near(content, content, changes_here_and_there(stage), base::secret_seed());
+  // Its outputs hold the last call's answer, as they do for most users: who finds there what it wrote is not done.
   return said_of_nearly_equal(call_again(stage, session, slot, deadline));
 }
 
@@ -309,6 +309,7 @@ Verdict HiddenTrial::check_again(const kernel::Kernel& kernel, Stage& stage, tar
   const bool lined = in_lines && stage.draw_lines(content, rng.next_u64(), denormals);
   const bool told = !lined && telling && stage.draw_telling(content, rng.next_u64(), numbers_in(kernel.source), denormals);
   if (!lined && !told) stage.draw_alike(content, rng.next_u64());
+  stage.poison({&slot, 1});
   Verdict verdict = call_again(stage, session, slot, deadline);
   return verdict.accepted() && (lined || told) && denormals ? stage.check_vanished(slot) : verdict;
 }
