@@ -39,6 +39,8 @@ std::span<const Family> hidden_families(const task::Task& task) {
 constexpr int64_t kMostEmulatedElements = 1 << 15, kFewThreads = 1 << 16, kManyThreads = 1 << 22;
 constexpr size_t kMostEmulatedLongs = 2;
 constexpr double kFewOperations = 1 << 20, kFewTiledOperations = 1 << 24;
+/// Of a shape that a plan alone tells from others; not on an emulator.
+constexpr int64_t kMostFarElements = 1 << 20;
 /// Shapes on other sides of what a plan tells apart.
 constexpr size_t kSidesScreened = 3, kSidesPromoted = 24, kWholePromoted = 2;
 /// Calls at each hidden shape with inputs that look like what they are not, or lie where something changes; on an emulator one.
@@ -253,21 +255,21 @@ std::vector<task::Bindings> HiddenTrial::other_sides(const kernel::Kernel& kerne
   search.least -= std::min(search.least / 2, edges.size());
   search.least = std::min(search.least, search.most);
   std::vector<task::Bindings> all = untried_sides(kernel, loader_.task(), limits, known, base::secret_seed(), search);
-  if (!emulates) {
-    all.insert(all.end(), edges.begin(), edges.end());
-    return all;
-  }
   const auto has_more_threads = [&](int64_t most) {
     return [&, most](const task::Bindings& bindings) { return threads_needed(kernel, loader_.task(), bindings, limits).value_or(0) > most; };
   };
-  std::erase_if(all, has_more_threads(kFewThreads));
-  if (!thorough) return all;
+  if (emulates) std::erase_if(all, has_more_threads(kFewThreads));
+  if (!thorough) {
+    all.insert(all.end(), edges.begin(), edges.end());
+    return all;
+  }
   // What a plan tells apart only beyond that, such as more than 65,535 rows, is worth two large shapes: the first may be just there.
   known.insert(known.end(), all.begin(), all.end());
   std::vector<task::Bindings> far;
-  const ShapeSearch one{.most = 1, .most_elements = kMostHiddenElements, .most_operations = kFewOperations};
+  ShapeSearch one{.most = 1, .most_elements = kMostFarElements};
+  if (emulates) one.most_elements = kMostHiddenElements, one.most_operations = kFewOperations;
   for (int i = 0; i < 2; ++i) std::ranges::move(untried_sides(kernel, loader_.task(), limits, known, base::secret_seed(), one), std::back_inserter(far));
-  std::erase_if(far, has_more_threads(kManyThreads));
+  if (emulates) std::erase_if(far, has_more_threads(kManyThreads));
   all.insert(all.end(), edges.begin(), edges.end());
   all.insert(all.end(), far.begin(), far.end());
   return all;
