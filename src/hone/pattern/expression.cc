@@ -87,7 +87,7 @@ Range whole_range(const task::Graph& graph, int id, int depth = 0) {
     case Prim::kConstant:
       if (const auto value = whole_constant(graph, id)) return {static_cast<double>(*value), static_cast<double>(*value)};
       return any;
-    case Prim::kBroadcast: case Prim::kReshape: case Prim::kTranspose: case Prim::kCast: case Prim::kSlice: return in_type(of(0));
+    case Prim::kBroadcast: case Prim::kReshape: case Prim::kTranspose: case Prim::kCast: case Prim::kSlice: case Prim::kFlip: return in_type(of(0));
     case Prim::kAdd: {
       const Range a = of(0), b = of(1);
       return in_type({a.low + b.low, a.high + b.high});

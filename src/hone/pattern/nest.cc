@@ -156,7 +156,7 @@ class AxisTable {
 bool supported(const Node& node) {
   switch (node.prim) {
     case Prim::kInput: case Prim::kConstant: case Prim::kSymbol: case Prim::kIota:
-    case Prim::kBroadcast: case Prim::kReshape: case Prim::kTranspose: case Prim::kSlice:
+    case Prim::kBroadcast: case Prim::kReshape: case Prim::kTranspose: case Prim::kSlice: case Prim::kFlip:
     case Prim::kGather: case Prim::kTakeAlongAxis:
       return true;
     default:
@@ -226,7 +226,7 @@ std::optional<EvenIndex> even_index(const Graph& graph, int id) {
   return own;
 }
 
-/// A slice of an input, also through permutations, further slices and even indices; nothing for anything else.
+/// A slice of an input, also through permutations, flips, further slices and even indices; nothing for anything else.
 std::optional<Access> slice_of_input(const Graph& graph, int id) {
   const Node& node = graph.node(id);
   if (node.prim == Prim::kInput) return Access{id, 0, dense(node.type.dims), {}};
@@ -236,6 +236,16 @@ std::optional<Access> slice_of_input(const Graph& graph, int id) {
     Strides strides;
     for (const int64_t dim : node.attr<std::vector<int64_t>>("perm")) strides.push_back(from->strides[static_cast<size_t>(dim)]);
     from->strides = std::move(strides);
+    return from;
+  }
+  if (node.prim == Prim::kFlip) {
+    auto from = slice_of_input(graph, node.operands[0]);
+    if (!from) return from;
+    for (const int64_t axis : node.attr<std::vector<int64_t>>("axes")) {
+      IntExpr& stride = from->strides[static_cast<size_t>(axis)];
+      from->base = from->base + (node.type.dims[static_cast<size_t>(axis)] - 1) * stride;
+      stride = stride * -1;
+    }
     return from;
   }
   if (node.prim == Prim::kGather) {
@@ -427,7 +437,9 @@ std::vector<int> Nest::removed_by(int node) const {
 
 bool is_view(const Node& node) { return node.prim == Prim::kBroadcast || node.prim == Prim::kReshape || node.prim == Prim::kTranspose; }
 
-bool is_access(const Node& node) { return node.prim == Prim::kSlice || node.prim == Prim::kGather || node.prim == Prim::kTakeAlongAxis; }
+bool is_access(const Node& node) {
+  return node.prim == Prim::kSlice || node.prim == Prim::kFlip || node.prim == Prim::kGather || node.prim == Prim::kTakeAlongAxis;
+}
 
 IntExpr Nest::stride(int node, int axis) const {
   const auto read = access.find(node), written = placed.find(node);

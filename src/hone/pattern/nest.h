@@ -24,7 +24,7 @@ struct Axis {
   bool reduced = false;          ///< some reduction runs over it
 };
 
-/// Where a node is read in place from an input although it is a slice or a permutation of it, or picked from it
+/// Where a node is read in place from an input although it is a slice, a flip or a permutation of it, or picked from it
 /// by an index: element (i0, i1, …) lies at base + i0 * strides[0] + i1 * strides[1] + … + index * index_stride.
 struct Access {
   int input = -1;                     ///< graph node
@@ -73,7 +73,7 @@ struct Nest {
 
 /// The same elements seen otherwise: a broadcast, reshape or transpose.
 [[nodiscard]] bool is_view(const task::Node& node);
-/// A slice, or elements picked by an index: read in place where that is an input (Nest::access).
+/// A slice, a flip, or elements picked by an index: read in place where that is an input (Nest::access).
 [[nodiscard]] bool is_access(const task::Node& node);
 
 struct NestOptions {
@@ -81,7 +81,7 @@ struct NestOptions {
   bool scans = false;            ///< scans are taken as element-wise; whoever asks walks their axis in order
   bool apart = false;            ///< axes stay as reshapes take them apart, and concatenations of equal pieces are taken (Nest::pieces)
   bool by_outputs = false;       ///< loops in the order in which outputs lie in memory, whatever inputs do
-  bool slices = false;           ///< slices of inputs, and elements picked from them, are taken, as Nest::access
+  bool slices = false;           ///< slices and flips of inputs, and elements picked from them, are taken, as Nest::access
   std::vector<Placement> placed; ///< of each output; empty: they are dense
   std::vector<size_t> fences;    ///< dimensions of the first input before whose beginnings nothing is merged
 };

@@ -125,23 +125,6 @@ int as_product(Graph& out, const Node& conv) {
   return build.add(Prim::kDot, {matrix, image}, conv.type, {{"spec", fmt::format("oc,nc{0}->no{0}", space)}, {"convolves", true}});
 }
 
-/// The scan that flip(scan(flip(x))) along one axis is, of the graph's own nodes.
-std::optional<Node> turned_scan(const Graph& graph, const Node& node) {
-  if (node.prim != Prim::kFlip) return std::nullopt;
-  const Node& scan = graph.node(node.operands[0]);
-  if (!task::is_scan(scan.prim)) return std::nullopt;
-  const std::vector<int64_t> along{scan.attr<int64_t>("axis")};
-  if (node.attr<std::vector<int64_t>>("axes") != along) return std::nullopt;
-  Node turned = scan;
-  turned.attrs["reverse"] = !scan.attr<bool>("reverse");
-  for (int& operand : turned.operands) {
-    const Node& flip = graph.node(operand);
-    if (flip.prim != Prim::kFlip || flip.attr<std::vector<int64_t>>("axes") != along) return std::nullopt;
-    operand = flip.operands[0];
-  }
-  return turned;
-}
-
 /// The exclusive scan that concat(neutral, scan(x without its last element)) is, of the graph's own nodes.
 std::optional<Node> exclusive_scan(const Graph& graph, const Node& node) {
   if (node.prim != Prim::kConcat || node.operands.size() != 2) return std::nullopt;
@@ -177,7 +160,8 @@ int divided_once(Graph& out, const Node& choice) {
   return build.add(Prim::kDiv, {chosen, a.operands[1]}, choice.type);
 }
 
-/// Drops what no output needs; inputs stay.
+}  // namespace
+
 void drop_dead(Graph& graph) {
   std::vector<bool> needed(graph.nodes.size(), false);
   std::vector<int> work(graph.outputs.begin(), graph.outputs.end());
@@ -202,8 +186,6 @@ void drop_dead(Graph& graph) {
   for (int& id : graph.inputs) id = place[static_cast<size_t>(id)];
   for (int& id : graph.outputs) id = place[static_cast<size_t>(id)];
 }
-
-}  // namespace
 
 double number_of(const task::Attr& value) {
   if (std::holds_alternative<double>(value)) return std::get<double>(value);
@@ -296,10 +278,9 @@ std::optional<task::Task> in_halves(const task::Task& task) {
 task::Task normal_form(const task::Task& task, bool picked) {
   const Graph& graph = task.primitive;
   task::Task rewritten = remade(task, [&](Graph& out, const Node& original, const auto& placed) {
-    auto scan = turned_scan(graph, original);
-    if (!scan) scan = exclusive_scan(graph, original);
-    if (scan) return append(out, placed(std::move(*scan)));
+    if (auto scan = exclusive_scan(graph, original)) return append(out, placed(std::move(*scan)));
     Node node = placed(original);
+    if (const int first = flipped_first(out, node); first >= 0) return first;
     take_in_padding(out, node);
     if (const int first = picked_first(out, node); first >= 0) return first;
     if (const int before = sliced_before_views(out, node); before >= 0) return before;

@@ -29,6 +29,18 @@ int append(task::Graph& graph, task::Node node);
 /// in memory (queries in a packed tensor) reads it there. Appends it; -1 where it is none.
 [[nodiscard]] int sliced_before_views(task::Graph& graph, const task::Node& slice);
 
+/// A flip of what is computed element by element, or by scans, as a computation with flipped inputs; scans run the other way. Appends
+/// that to the graph and gives its node; -1 where something else lies between.
+[[nodiscard]] int flipped_first(task::Graph& graph, const task::Node& flip);
+
+/// The same of any node along dimension `axis` of it: what it is, turned round.
+[[nodiscard]] int turned_round(task::Graph& graph, int id, size_t axis);
+/// Dimensions that flips turn round among what `id` is made of.
+[[nodiscard]] size_t flips_below(const task::Graph& graph, int id);
+
+/// Drops what no output needs; inputs stay.
+void drop_dead(task::Graph& graph);
+
 /// A slice of what is computed as a computation with slices: of element-wise work down to a product, of which it is a product with
 /// a slice of one factor. -1 where it is none.
 [[nodiscard]] int sliced_first(task::Graph& graph, const task::Node& slice);

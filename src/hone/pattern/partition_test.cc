@@ -118,14 +118,45 @@ int count(const task::Task& task, task::Prim op) {
                                         [&](const task::Node& node) { return node.prim == op; }));
 }
 
-TEST(NormalForm, SeesThroughFlipsAndSlicesAroundScans) {
+TEST(NormalForm, SeesThroughFlipsAroundScans) {
   const task::Task turned = normal_form(task_of("y = flip(cumsum(flip(x, axis=[1]), axis=1), axis=[1])", {"x=f32[B,D]"}, "B=2,D=3"));
   EXPECT_EQ(count(turned, task::Prim::kFlip), 0);
   EXPECT_EQ(count(turned, task::Prim::kCumSum), 1);
   EXPECT_TRUE(turned.primitive.node(turned.primitive.outputs[0]).attr<bool>("reverse"));
-  // Flipped along another axis it is another computation.
+  // Flipped along another axis each row is the same scan, in another place.
   const task::Task other = normal_form(task_of("y = flip(cumsum(flip(x, axis=[0]), axis=1), axis=[0])", {"x=f32[B,D]"}, "B=2,D=3"));
-  EXPECT_EQ(count(other, task::Prim::kFlip), 2);
+  EXPECT_EQ(count(other, task::Prim::kFlip), 0);
+  EXPECT_FALSE(other.primitive.node(other.primitive.outputs[0]).attr<bool>("reverse"));
+}
+
+/// What a graph's flips turn round, each with what it is applied to.
+std::vector<std::string> flips_of(const char* compute, const std::vector<std::string>& inputs) {
+  const task::Task task = normal_form(task_of(compute, inputs, "A=2,B=4,D=6"));
+  std::vector<std::string> all;
+  for (const task::Node& node : task.primitive.nodes) {
+    if (node.prim != task::Prim::kFlip) continue;
+    std::string text(task::name_of(task.primitive.node(node.operands[0]).prim));
+    for (const int64_t axis : node.attr<std::vector<int64_t>>("axes")) text += " " + std::to_string(axis);
+    all.push_back(text);
+  }
+  return all;
+}
+
+TEST(NormalForm, FlipsInputsBeforeItComputes) {
+  using All = std::vector<std::string>;
+  const std::string x = "x=f32[A,B,D]", w = "w=f32[A,B,2*D]", r = "r=f32[B,1]", c = "c=f32[D]";
+  // What is the same all along the axis stays as it is.
+  EXPECT_EQ(flips_of("y = flip((x - c) * r, axis=[1])", {x, r, c}), (All{"input 1", "input 0"}));
+  EXPECT_EQ(flips_of("y = flip(flip(x * 2.0, axis=[1, 2]) + 1.0, axis=[2])", {x}), (All{"input 1"}));
+  EXPECT_EQ(flips_of("y = flip(exp(x).mT, axis=[1])", {x}), (All{"input 2"}));
+  EXPECT_EQ(flips_of("y = flip(exp(x[:, 1:, ::2]), axis=[2])", {x}), (All{"slice 2"}));
+  // An axis that is taken apart, or put together of others, is turned round as a whole.
+  EXPECT_EQ(flips_of("y = flip(exp(x).reshape(A, B * D), axis=[1])", {x}), (All{"input 1 2"}));
+  EXPECT_EQ(flips_of("y = flip(exp(w).reshape(A, B, 2, D), axis=[2, 3])", {w}), (All{"input 2"}));
+  EXPECT_EQ(flips_of("y = flip(exp(w).reshape(A, B, 2, D), axis=[3])", {w}), (All{"reshape 3"}));
+  EXPECT_EQ(flips_of("y = flip(concat([x * r, x * c], axis=1), axis=[1])", {x, r, c}), (All{"input 1", "input 0"}));
+  // Softmax needs its row in both orders if it is turned round first.
+  EXPECT_EQ(flips_of("y = flip(softmax(x, axis=-1), axis=[2])", {x}).size(), 1U);
 }
 
 TEST(NormalForm, SlicesGoBeforeViews) {

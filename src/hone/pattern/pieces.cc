@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "hone/pattern/normal_form.h"
+#include "hone/pattern/normal_form_parts.h"
 
 namespace hone::pattern {
 namespace {
@@ -138,7 +138,18 @@ Piece piece_of(const task::Task& task, size_t axis, const IntExpr& start, const 
   const Graph& graph = task.primitive;
   const Node& output = graph.node(graph.outputs.front());
   Narrower narrower(graph, start, extent);
-  const int root = narrower.part(graph.outputs.front(), axis);
+  int root = narrower.part(graph.outputs.front(), axis);
+  Placement placed{0, dense(output.type.dims)};
+  placed.base = start * placed.strides[axis];
+  // Written from the last to the first, what is flipped is read from the first to the last: as other pieces may read it too.
+  for (size_t d = 0; d < placed.strides.size(); ++d) {
+    const size_t flips = flips_below(narrower.graph, root);
+    const int turned = flips > 0 ? turned_round(narrower.graph, root, d) : -1;
+    if (turned < 0 || flips_below(narrower.graph, turned) >= flips) continue;
+    root = turned;
+    placed.base = placed.base + (narrower.graph.node(root).type.dims[d] - 1) * placed.strides[d];
+    placed.strides[d] = placed.strides[d] * -1;
+  }
   // A node of its own, as what is stored may also be what is read.
   const int stored = narrower.add(node_of(Prim::kReshape, {root}, narrower.graph.node(root).type));
   Piece piece;
@@ -152,8 +163,8 @@ Piece piece_of(const task::Task& task, size_t axis, const IntExpr& start, const 
   piece.task.primitive.outputs = {stored};
   piece.task.primitive.output_names = graph.output_names;
   piece.task.outputs.front().second = piece.task.primitive.node(stored).type;
-  piece.placed.strides = dense(output.type.dims);
-  piece.placed.base = start * piece.placed.strides[axis];
+  piece.placed = std::move(placed);
+  drop_dead(piece.task.primitive);
   return piece;
 }
 
