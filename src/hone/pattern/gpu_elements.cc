@@ -79,6 +79,7 @@ std::string GpuWriter::element(int id) {
 std::string GpuWriter::compute_element(int id) {
   const Node& node = program_.node(id);
   if (is_leaf(id)) {
+    if (const auto run = in_runs_.find(id); run != in_runs_.end()) return fmt::format("hone::gpu::value({})", run->second);
     if (std::find(across_.begin(), across_.end(), id) != across_.end()) return fmt::format("hone::gpu::value({}_tile.at[a + e][d])", leaf_name(id));
     const bool packs = is_linear(id) && (!program_.by_columns || in_rows_);
     if (!packs) return fmt::format("hone::gpu::value({})", gathered(id, leaf_name(id)));
@@ -191,7 +192,8 @@ std::string GpuWriter::body_text(const Pass& pass, const std::string& indent) {
   }
   for (const int id : pass.stores) {
     const std::string value = element(id), type = storage_type(program_.node(id).type.dtype);
-    if (is_linear(id) || is_turned(id)) body_.push_back(fmt::format("{}_v{}[e] = hone::gpu::stored<{}>({});", store_name(id), by_words_ ? "" : "[u]", type,
+    if (const auto run = in_runs_.find(id); run != in_runs_.end()) body_.push_back(fmt::format("{} = hone::gpu::stored<{}>({});", run->second, type, value));
+    else if (is_linear(id) || is_turned(id)) body_.push_back(fmt::format("{}_v{}[e] = hone::gpu::stored<{}>({});", store_name(id), by_words_ ? "" : "[u]", type,
                                                    value));
     else body_.push_back(fmt::format("{} = hone::gpu::stored<{}>({});", gathered(id, store_name(id)), type, value));
   }

@@ -6,6 +6,7 @@
 
 #include "hone/pattern/gpu_attention.h"
 #include "hone/pattern/gpu_conv.h"
+#include "hone/pattern/gpu_interleaved.h"
 #include "hone/pattern/gpu_matmul.h"
 #include "hone/pattern/gpu_patterns.h"
 #include "hone/pattern/gpu_pool.h"
@@ -87,6 +88,7 @@ std::vector<Offer> direct_gpu_offers(const task::Task& task, kernel::Language la
     const bool short_lines = GpuWriter::breaks_lines(*program, program->nest.order) &&
                              GpuWriter::largest(*program, program->extent(program->nest.order.back())) >= kShortLine;
     if (short_lines) lines();
+    if (gpu::interleaved_lines(*program)) add("interleaved", "short lines as runs of memory", gpu::interleaved(*program, language));
     add("map", "fuse into one loop", gpu::map(*program, language));
     if (offers.empty()) lines();
     if (!fills) turn();

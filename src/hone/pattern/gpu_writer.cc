@@ -317,8 +317,8 @@ std::string GpuWriter::decode(const std::vector<int>& axes, const std::string& f
   return text;
 }
 
-std::string GpuWriter::row_prologue(const std::string& from, const std::string& indent) {
-  std::string text = decode(program_.row_axes, from, indent, false);
+std::string GpuWriter::row_pointers(const std::string& indent) {
+  std::string text;
   const auto pointer = [&](int id, const std::string& name, const std::string& tensor, const char* qualifier) {
     const std::string at = offset(id, program_.row_axes);
     text += fmt::format("{}[[maybe_unused]] {}{}* const {}_row = {}{};\n", indent, qualifier, storage_type(program_.node(id).type.dtype), name,

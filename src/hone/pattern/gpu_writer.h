@@ -18,6 +18,13 @@ struct Segment {
   std::vector<int> axes;     ///< the innermost ones, as one index
 };
 
+/// A tensor whose memory holds short lines side by side, line behind line: what a tile has of it is one run of memory.
+struct LineRun {
+  int id;
+  bool back = false;     ///< lines come from the last to the first
+  bool turned = false;   ///< each line is turned round
+};
+
 /// What stands around a walk of scans, and whether it stores what it finds.
 struct ScanEnds {
   bool stores = true;
@@ -78,7 +85,9 @@ class GpuWriter {
   [[nodiscard]] std::string scan_type(int id) const;   ///< C++ type of its running result
 
   /// `const int64_t at0 = …;` for the row axes from the linear index `from`, and row pointers.
-  [[nodiscard]] std::string row_prologue(const std::string& from, const std::string& indent);
+  [[nodiscard]] std::string row_prologue(const std::string& from, const std::string& indent) { return row_places(from, program_.row_axes, indent) + row_pointers(indent); }
+  [[nodiscard]] std::string row_places(const std::string& from, const std::vector<int>& axes, const std::string& indent) const { return decode(axes, from, indent, false); }
+  [[nodiscard]] std::string row_pointers(const std::string& indent);
   /// A round over tiles `first`, `first + step`, … of the row. Results stay with their thread, as r7, ….
   /// Where `first` is empty: the tiles that are the block's in a grid of walk_grid().
   [[nodiscard]] std::string round_loop(const Round& round, const std::string& first, const std::string& step, const std::string& indent);
@@ -96,6 +105,11 @@ class GpuWriter {
   /// The program's only pass over one word of a line, from place `first` to `along_end` at `at7`, … of the other inner axis;
   /// `across`: leaves that a SwappedTile `NAME_tile` holds, at [a + e][d].
   [[nodiscard]] std::string one_word(const std::vector<int>& across, const std::string& indent);
+  /// The program's only pass over tile number blockIdx.x of a row of `places` places from `start` on, which is place `line` of short lines of
+  /// `lines` elements: `NAME_run` (hone::gpu::Run) holds what the tile has of `runs`.
+  [[nodiscard]] std::string tile_of_lines(const std::vector<LineRun>& runs, const std::string& indent);
+  /// Where in memory the tile's run begins, all but the last row axis being known.
+  [[nodiscard]] std::string run_begin(const LineRun& run) const;
   /// What elements take that is the same for a whole row: behind row_prologue(), before what was written last.
   [[nodiscard]] std::string row_values(const std::string& indent) { return take_row_lines(indent); }
   /// Leaves that are no row values, and outputs.
@@ -125,12 +139,12 @@ class GpuWriter {
   /// Sends for the parts of `tile` of `piece` that have a place to stay.
   [[nodiscard]] std::string fetches(const std::string& indent);
   [[nodiscard]] std::string leaf_name(int id) const;
+  /// Of what is written of an output: its name, but where several nodes are written to places of one output.
+  [[nodiscard]] std::string store_name(int id) const;
 
  private:
   [[nodiscard]] std::string walk(const std::string& first, const std::string& step) const;
   [[nodiscard]] std::string output_name(int id) const { return program_.name_of_output(id); }
-  /// Of what is written of an output: its name, but where several nodes are written to places of one output.
-  [[nodiscard]] std::string store_name(int id) const;
   [[nodiscard]] bool is_view(int id) const;
   [[nodiscard]] std::string leaf_tensor(int id) const;
   [[nodiscard]] std::string leaf_end(int id) const;   ///< behind the tensor that a leaf lies in
@@ -180,6 +194,7 @@ class GpuWriter {
   bool decodes_ = false;                     ///< the body needs its place along each axis of the segment
   std::set<int> scanned_;                    ///< scans whose results the tile has
   std::vector<int> across_;                  ///< leaves in a SwappedTile
+  std::map<int, std::string> in_runs_;       ///< the place of an element in its run
   bool in_rows_ = false;
   bool footed_ = false;
   std::vector<int> columns_needed_;
