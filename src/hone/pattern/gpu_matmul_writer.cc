@@ -208,8 +208,9 @@ Offer GpuMatmulWriter::tiles(const GpuMethod& method, bool split) const {
     slots["parameters"] += kPartParameter;
   }
   add_segment(slots, split, cpp_of(all_.depth.extent));
-  put_tiles(slots, units ? std::vector<int64_t>{128, 64, 256} : std::vector<int64_t>{128, 64}, units ? std::vector<int64_t>{128, 64, 256} : std::vector<int64_t>{128, 64}, split);
-  add_picks(slots, split);
+  if (units) put_tiles(slots, {128, 64, 256}, {128, 64, 256}, split);
+  add_picks(slots, split);   // which may ask for other rows of the units
+  if (!units) put_tiles(slots, {128, 64}, {128, 64}, split);
   Entry entry;
   entry.grid = grid(split);
   entry.block = units ? kUnitThreads : kSimtThreads;
