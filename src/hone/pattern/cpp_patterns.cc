@@ -165,7 +165,7 @@ Result<kernel::Kernel> split(const Program& program, Way way) {
 }
 
 Result<kernel::Kernel> columns(const Program& program, Way way) {
-  if (!program.row_outputs.empty()) return fail(ErrorCode::kUnavailable, "an output has no column");
+  if (!program.row_outputs.empty() || !program.outputs_have_columns()) return fail(ErrorCode::kUnavailable, "an output has no column");
   CppWriter writer(program, way, {});
   const bool outer = !program.row_axes.empty();
   const IntExpr& width = program.extent(program.inner_axes.back());

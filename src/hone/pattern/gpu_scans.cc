@@ -161,6 +161,8 @@ bool scans_alone(const Program& program) {
   return program.passes.size() == 1 && !program.has_reductions() && program.row_outputs.empty() && program.column_outputs.empty();
 }
 
+tl::unexpected<Error> no_columns() { return fail(ErrorCode::kUnavailable, "a result beside the scans that is one for all columns"); }
+
 }  // namespace
 
 Result<kernel::Kernel> scans(const Program& program, kernel::Language language) {
@@ -196,6 +198,7 @@ Result<kernel::Kernel> scan_columns(const Program& program, kernel::Language lan
   GpuWriter writer(program, segment);
   if (std::string why = writer.scan_obstacle(); !why.empty()) return fail(ErrorCode::kUnavailable, why);
   if (!scans_alone(program)) return fail(ErrorCode::kUnavailable, "more than scans down columns");
+  if (!program.outputs_have_columns()) return no_columns();
   const IntExpr &width = program.extent(program.inner_axes.back()), &depth = program.extent(program.inner_axes.front());
   const int64_t vec = writer.widest_vector(), wide = GpuWriter::largest(program, width);
   const int64_t lines = GpuWriter::largest(program, program.rows()) * wide / vec;
@@ -277,6 +280,7 @@ Result<kernel::Kernel> split_scans(const Program& program, kernel::Language lang
   GpuWriter totals(program, segment), writer(program, segment);
   if (std::string why = writer.scan_obstacle(); !why.empty()) return fail(ErrorCode::kUnavailable, why);
   if (!scans_alone(program)) return fail(ErrorCode::kUnavailable, "more than scans");
+  if (columns && !program.outputs_have_columns()) return no_columns();
   if (writer.scans_follow()) return fail(ErrorCode::kUnavailable, "a scan of a scan");
   const IntExpr &width = program.extent(program.inner_axes.back()), &length = program.extent(program.inner_axes.front());
   const int64_t vec = writer.widest_vector(), x = std::clamp<int64_t>(power_of_two(GpuWriter::largest(program, width)) / vec, 8, 32);

@@ -65,6 +65,10 @@ bool Program::has_reductions() const {
   return std::any_of(passes.begin(), passes.end(), [](const Pass& pass) { return !pass.reductions.empty(); });
 }
 
+bool Program::outputs_have_columns() const {
+  return std::ranges::all_of(nest.graph->outputs, [&](int output) { return nest.has(output, inner_axes.back()); });
+}
+
 bool Program::has_scans() const {
   const auto& nodes = nest.graph->nodes;
   return std::any_of(nodes.begin(), nodes.end(), [](const task::Node& n) { return task::is_scan(n.prim); });

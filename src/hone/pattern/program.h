@@ -43,6 +43,8 @@ struct Program {
   [[nodiscard]] std::vector<int> worth_keeping() const;
   [[nodiscard]] bool has_reductions() const;
   [[nodiscard]] bool has_scans() const;
+  /// By columns: all outputs vary from column to column. One that does not would be written by whoever has any column.
+  [[nodiscard]] bool outputs_have_columns() const;
 };
 
 /// All reductions must remove the same axes (kUnavailable else): other graphs need several kernels.
