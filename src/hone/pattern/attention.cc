@@ -175,17 +175,6 @@ void find_visible_keys(const task::Task& task, const Core& core, Attention& foun
   if (auto plain = find_contraction(found.plain_task)) found.plain = std::move(*plain);
 }
 
-/// The cast that alone reads a node, as the rounding to 16 bits behind a product's sums does; -1: something else reads it.
-int only_cast_of(const Graph& graph, int id) {
-  int reader = -1;
-  for (size_t at = static_cast<size_t>(id) + 1; at < graph.nodes.size(); ++at)
-    if (std::ranges::count(graph.nodes[at].operands, id) > 0) {
-      if (reader >= 0 || graph.nodes[at].prim != Prim::kCast) return -1;
-      reader = static_cast<int>(at);
-    }
-  return std::ranges::count(graph.outputs, id) > 0 ? -1 : reader;
-}
-
 }  // namespace
 
 std::vector<std::set<int>> attention_cores(const Graph& graph) {
@@ -205,7 +194,8 @@ std::vector<std::set<int>> attention_cores(const Graph& graph) {
       if (!reached.contains(at) || !found.insert(at).second) continue;
       for (const int operand : graph.node(at).operands) work.push_back(operand);
     }
-    if (const int rounded = only_cast_of(graph, core->values); rounded >= 0) found.insert(rounded);
+    // The rounding to 16 bits behind the product's sums.
+    if (const int reader = only_reader(graph, core->values); reader >= 0 && graph.node(reader).prim == Prim::kCast) found.insert(reader);
     all.push_back(std::move(found));
   }
   return all;

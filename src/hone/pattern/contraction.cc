@@ -290,18 +290,14 @@ Result<task::Task> epilogue_of(const task::Task& task, int dot, int second) {
 
 /// Strides of what a reshape brings together, from those of what it makes; nothing where it takes a dimension apart.
 std::optional<Strides> strides_before(const task::Dims& from, const task::Dims& to, const Strides& strides) {
+  const auto ends = ends_of_runs(to, from);
+  if (!ends) return std::nullopt;
   Strides before(from.size(), 0);
-  size_t begin = 0;
   for (size_t d = 0; d < to.size(); ++d) {
-    IntExpr all = 1;
-    size_t end = begin;
-    while (end < from.size() && (!(all == to[d]) || is_one(from[end]))) all = all * from[end++];
-    if (!(all == to[d])) return std::nullopt;
     IntExpr step = strides[d];
-    for (size_t k = end; k-- > begin;) before[k] = step, step = step * from[k];
-    begin = end;
+    for (size_t k = (*ends)[d]; k-- > (d > 0 ? (*ends)[d - 1] : 0);) before[k] = step, step = step * from[k];
   }
-  return begin == from.size() ? std::optional(before) : std::nullopt;
+  return before;
 }
 
 /// Outputs that are another's elements in another order (heads brought together behind an attention) become that, written where they

@@ -437,6 +437,28 @@ std::vector<int> Nest::removed_by(int node) const {
 
 bool is_view(const Node& node) { return node.prim == Prim::kBroadcast || node.prim == Prim::kReshape || node.prim == Prim::kTranspose; }
 
+int only_reader(const task::Graph& graph, int id) {
+  int reader = -1;
+  for (size_t at = static_cast<size_t>(id) + 1; at < graph.nodes.size(); ++at) {
+    if (std::ranges::count(graph.nodes[at].operands, id) == 0) continue;
+    if (reader >= 0) return -1;
+    reader = static_cast<int>(at);
+  }
+  return std::ranges::count(graph.outputs, id) > 0 ? -1 : reader;
+}
+
+std::optional<std::vector<size_t>> ends_of_runs(const task::Dims& coarse, const task::Dims& fine) {
+  std::vector<size_t> ends;
+  size_t end = 0;
+  for (const IntExpr& extent : coarse) {
+    IntExpr all = 1;
+    while (end < fine.size() && (!(all == extent) || is_one(fine[end]))) all = all * fine[end++];
+    if (!(all == extent)) return std::nullopt;
+    ends.push_back(end);
+  }
+  return end == fine.size() ? std::optional(ends) : std::nullopt;
+}
+
 bool is_access(const Node& node) {
   return node.prim == Prim::kSlice || node.prim == Prim::kFlip || node.prim == Prim::kGather || node.prim == Prim::kTakeAlongAxis;
 }

@@ -76,6 +76,11 @@ struct Nest {
 /// A slice, a flip, or elements picked by an index: read in place where that is an input (Nest::access).
 [[nodiscard]] bool is_access(const task::Node& node);
 
+/// The node that alone reads `id`; -1 where several do, none, or whoever reads the output that it is.
+[[nodiscard]] int only_reader(const task::Graph& graph, int id);
+/// Of a reshape that takes dimensions apart: where the run of `fine` dimensions ends that each of `coarse` becomes. Nothing for any other.
+[[nodiscard]] std::optional<std::vector<size_t>> ends_of_runs(const task::Dims& coarse, const task::Dims& fine);
+
 struct NestOptions {
   bool columns = true;           ///< of a Program: may go by columns
   bool scans = false;            ///< scans are taken as element-wise; whoever asks walks their axis in order

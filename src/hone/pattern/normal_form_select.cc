@@ -140,12 +140,10 @@ int slice_before_reshape(Graph& graph, const Node& slice) {
   const auto& step = slice.attr<std::vector<int64_t>>("step");
   Dims start_before(from.size(), IntExpr(0)), taken_before = from;
   std::vector<int64_t> step_before(from.size(), 1);
-  size_t begin = 0;
+  const auto ends = ends_of_runs(from, to);
+  if (!ends) return -1;
   for (size_t d = 0; d < from.size(); ++d) {
-    IntExpr all = 1;
-    size_t end = begin;
-    while (end < to.size() && (!(all == from[d]) || is_one(to[end]))) all = all * to[end++];
-    if (!(all == from[d])) return -1;
+    const size_t begin = d > 0 ? (*ends)[d - 1] : 0, end = (*ends)[d];
     // From the last dimension on: whole ones, then one of which a range is taken, then such as one element is taken of.
     IntExpr segment = 1, offset = 0, inner = 1;
     bool ranged = false;
@@ -163,9 +161,7 @@ int slice_before_reshape(Graph& graph, const Node& slice) {
       ranged = true;
     }
     start_before[d] = offset, taken_before[d] = segment;
-    begin = end;
   }
-  if (begin != to.size()) return -1;
   task::TensorType type = slice.type;
   type.dims = taken_before;
   Node before = node_of(Prim::kSlice, {whole.operands[0]}, std::move(type), {{"start", start_before}, {"step", step_before}});

@@ -244,11 +244,8 @@ std::vector<Nodes> factor_cores(const Graph& graph) {
 int reordered(const Graph& graph, int id) {
   bool turned = false;
   for (;;) {
-    int reader = -1, readers = 0;
-    for (size_t at = static_cast<size_t>(id) + 1; at < graph.nodes.size(); ++at)
-      if (std::ranges::count(graph.nodes[at].operands, id) > 0) reader = static_cast<int>(at), ++readers;
-    const bool view = readers == 1 && (graph.node(reader).prim == Prim::kTranspose || graph.node(reader).prim == Prim::kReshape);
-    if (!view || std::ranges::count(graph.outputs, id) > 0) return turned ? id : -1;
+    const int reader = only_reader(graph, id);
+    if (reader < 0 || (graph.node(reader).prim != Prim::kTranspose && graph.node(reader).prim != Prim::kReshape)) return turned ? id : -1;
     turned |= graph.node(reader).prim == Prim::kTranspose;
     id = reader;
   }
