@@ -146,7 +146,7 @@ Result<InterleavedText> interleaved_text(const Program& given, const Interleaved
     const std::string tensor = leaf ? writer.leaf_name(run.id) : writer.store_name(run.id), type = storage_type(program.node(run.id).type.dtype);
     const int size = task::size_of(program.node(run.id).type.dtype);
     rooms += fmt::format("  __shared__ hone::gpu::RunRoom<{}, {} * {}> {}_room;\n", type, tile, most, tensor);
-    runs += fmt::format("    {0}{1}* const {2}_begin = {3};\n    const hone::gpu::Run<{1}> {2}_run({2}_room, {2}_begin, places * lines);\n", leaf ? "const " : "", type, tensor,
+    runs += fmt::format("    {0}{1}* const {2}_begin = {3};\n    const hone::gpu::StagedRun<{1}> {2}_run({2}_room, {2}_begin, places * lines);\n", leaf ? "const " : "", type, tensor,
                         writer.run_begin(run));
     (leaf ? loads : stores) += fmt::format("    {0}_run.template {1}<THREADS>({0}_begin, thread);\n", tensor, leaf ? "load" : "store");
     bytes += fmt::format("{}({} * {} + {}) * {}", bytes.empty() ? "" : " + ", tile, most, 16 / size, size);

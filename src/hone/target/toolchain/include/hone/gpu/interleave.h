@@ -14,12 +14,12 @@ struct alignas(16) RunRoom {
 /// `count` elements from `memory` on. In shared memory they stand on boundaries of words as they do there, so that words of one are
 /// words of the other.
 template <class T>
-class Run {
+class StagedRun {
  public:
   static constexpr int kWord = 16 / static_cast<int>(sizeof(T));
 
   template <int Most>
-  HONE_DEVICE Run(RunRoom<T, Most>& room, const T* memory, int count)
+  HONE_DEVICE StagedRun(RunRoom<T, Most>& room, const T* memory, int count)
       : room_(room.at), lead_(static_cast<int>(reinterpret_cast<uintptr_t>(memory) / sizeof(T) % kWord)), count_(count) {}
 
   HONE_DEVICE T& operator[](int i) const { return room_[lead_ + i]; }
