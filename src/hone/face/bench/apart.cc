@@ -76,16 +76,25 @@ Result<Apart> Apart::begin(const std::function<Result<std::string>()>& work, con
   return Apart(child, std::move(in), passed_on);
 }
 
-Result<std::optional<Ended>> Apart::ended(const std::function<int()>& interrupts) {
+Result<std::optional<Ended>> Apart::ended(const std::function<int()>& interrupts, std::chrono::milliseconds patience) {
   int status = 0;
   const pid_t reaped = ::waitpid(child_, &status, WNOHANG);
   if (reaped < 0 && errno != EINTR) return fail(ErrorCode::kInternal, fmt::format("waitpid: {}", std::strerror(errno)));
   if (reaped != child_) {
-    for (; passed_on_ < interrupts(); ++passed_on_) ::kill(child_, SIGINT);
+    const auto now = std::chrono::steady_clock::now();
+    if (const int asked = interrupts(); passed_on_ < asked) {
+      // Two signals of a kind may arrive as one; SIGTERM says both at once.
+      ::kill(child_, passed_on_ == 0 && asked > 1 ? SIGTERM : SIGINT);
+      passed_on_ = asked;
+      if (asked > 1 && !at_once_) at_once_ = now;
+    } else if (at_once_ && now - *at_once_ > patience) {
+      ::kill(-child_, SIGKILL);
+    }
     return std::nullopt;
   }
   Ended ended;
-  if (WIFSIGNALED(status)) ended.died_of = fmt::format("killed by signal {} ({})", WTERMSIG(status), ::strsignal(WTERMSIG(status)));
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && at_once_) ended.said = fail(ErrorCode::kInterrupted, "interrupted");
+  else if (WIFSIGNALED(status)) ended.died_of = fmt::format("killed by signal {} ({})", WTERMSIG(status), ::strsignal(WTERMSIG(status)));
   else ended.said = said_in(read_all(in_.get()));
   return ended;
 }

@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
+#include <thread>
 
 #include "hone/archive/locks.h"
 #include "hone/face/bench/apart.h"
@@ -38,6 +40,31 @@ TEST(BenchApartTest, passes_an_interrupt_on) {
     for (;;) ::pause();
   }, begun));
   EXPECT_THAT(ended.died_of, HasSubstr("signal 2"));
+}
+
+TEST(BenchApartTest, at_once_is_one_signal_and_what_does_not_heed_it_is_killed) {
+  const auto ends = [](int asked) {
+    const auto work = []() -> Result<std::string> {
+      std::this_thread::sleep_for(40 * kPoll);
+      return "its task";
+    };
+    Apart under_way = must(Apart::begin(work, never));
+    for (;;) {
+      if (auto ended = must(under_way.ended([&] { return asked; }, 2 * kPoll))) return std::move(*ended);
+      std::this_thread::sleep_for(kPoll);
+    }
+  };
+  EXPECT_THAT(ends(2).died_of, HasSubstr("signal 15"));
+  // Set before the fork: the child must not miss it.
+  const auto end = std::signal(SIGTERM, SIG_IGN);
+  const auto interrupt = std::signal(SIGINT, SIG_IGN);
+  const Ended killed = ends(2), finished = ends(1);
+  std::signal(SIGTERM, end);
+  std::signal(SIGINT, interrupt);
+  ASSERT_FALSE(killed.said);
+  EXPECT_EQ(killed.said.error().code, ErrorCode::kInterrupted);
+  EXPECT_EQ(killed.died_of, "");
+  EXPECT_EQ(must(finished.said), "its task") << "the first Ctrl-C lets the task at hand end";
 }
 
 struct WorkTest : ::testing::Test {

@@ -1,10 +1,9 @@
 #include "hone/face/cli/context.h"
 
-#include <csignal>
-
 #include <algorithm>
 #include <atomic>
 #include <cctype>
+#include <csignal>
 
 #include <fmt/format.h>
 
@@ -20,8 +19,11 @@ namespace {
 
 std::atomic<int> interrupts{0};
 
-void on_interrupt(int) {
-  if (interrupts.fetch_add(1) >= 2) std::_Exit(130);
+void on_interrupt(int signal) {
+  // Ctrl-C is somebody who wants the best so far; SIGTERM is a scheduler or `timeout`, which kills soon. It may come twice (`timeout`
+  // sends it to the process and to its group), and means the same.
+  if (signal == SIGTERM) interrupts.store(std::max(interrupts.load(), 2));
+  else if (interrupts.fetch_add(1) >= 2) std::_Exit(130);
 }
 
 }  // namespace

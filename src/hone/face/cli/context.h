@@ -51,7 +51,7 @@ namespace hone::face {
 /// was verified as it is used now, or nowhere.
 void say_where_verified(const kernel::Kernel& kernel, const std::string& name, const task::Task& task, const engine::Place& here);
 
-/// First Ctrl-C: interrupted() is true from then on. Second: hurried() too. Third: the process ends.
+/// First Ctrl-C: interrupted() is true from then on. Second, or SIGTERM: hurried() too. Third: the process ends.
 void watch_interrupts();
 [[nodiscard]] bool interrupted();
 [[nodiscard]] bool hurried();
