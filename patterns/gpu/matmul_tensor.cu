@@ -8,13 +8,13 @@ constraints = [
   "ROWS * COLUMNS <= @most@ // (TURNS + 1)",
   "ROWS >= 64 * (2 - TURNS)",
 ]
-workspaces = { maps = "i8[min(SMS, @tiles@), 128 * (1 + @each@)]" }
-[[launch]]
+workspaces = { @laid@maps = "i8[min(SMS, @tiles@), 128 * (1 + @each@)]" }
+@lay_launch@[[launch]]
 kernel = "multiply"
 grid   = ["min(SMS, @tiles@)"]
 block  = ["384"]
 shared = "128 * STAGES * (ROWS + COLUMNS) + @each@ * 32768"
-args   = [@arguments@, "maps"]
+args   = [@arguments@, @laid_arguments@"maps"]
 */
 // Matmul of numbers of 16 or 8 bits on Hopper's matrix units (wgmma), of factors as they lie in memory: the copy engine (TMA) brings tiles of them, a
 // block for each multiprocessor multiplies tile after tile, then the element-wise rest of the computation runs over the tile and
@@ -22,21 +22,19 @@ args   = [@arguments@, "maps"]
 //
 // When it pays: always where there are enough tiles for most multiprocessors, and rows of both factors begin on 16 bytes. Against
 // matmul_wgmma.cu no launch writes the factors once more, and finishing a tile costs no time that the units have.
-@pair@//   ROWS, COLUMNS  the tile: large reads less, and needs registers
+@lay_note@@pair@//   ROWS, COLUMNS  the tile: large reads less, and needs registers
 //   STAGES         tiles of the factors in shared memory: one is computed on, the others are on their way
 //   TURNS          1: the groups of warps take turns, one multiplies while the other finishes its tile; 0: they share a tile twice as large
 //   AHEAD          of so many times four rows what the rest of the computation reads is on its way at a time (4 is a warp's 16 rows)
 //   GROUP          tiles down before the next ones across: what blocks that run together share in the cache
-#include "hone/gpu/matmul_tensor.h"
+#include "hone/gpu/@header@.h"
 #include "hone/gpu/math.h"
 
 @finish@
-__global__ void __launch_bounds__(384, 1) multiply(@parameters@, int8_t* __restrict__ maps_at) {
+@lays@__global__ void __launch_bounds__(384, 1) multiply(@parameters@, @laid_parameters@int8_t* __restrict__ maps_at) {
   extern __shared__ __align__(1024) char memory_at[];
   const int64_t rows_at = @rows@, columns_at = @columns@, deep_at = @deep@;
-  const auto left_at = hone::gpu::tensor_factor<@stored@, @a_along@>(
-      rows_at, deep_at, @a_batches@, [=](int64_t batch_at) { return @a@; },
-      [=](int64_t line_at) -> int64_t { return @a_line@; }, [=](int64_t depth_at) -> int64_t { return @a_depth@; });
+  const auto left_at = @left@;
   const hone::gpu::TensorFactor<@stored@, @b_along@> right_at[] = {@rights@};
   hone::gpu::tensor_product<@stored@, ROWS, COLUMNS, STAGES, TURNS, GROUP, AHEAD>(
       left_at, right_at, @batches@, memory_at, reinterpret_cast<hone::prim::TensorMap*>(maps_at) + (1 + @each@) * blockIdx.x,

@@ -69,7 +69,7 @@ std::string GpuFactor::base() const {
   return batch == "0" ? begin : begin + " + " + batch;
 }
 
-std::optional<std::vector<std::string>> GpuFactor::wide() const {
+std::optional<std::vector<IntExpr>> GpuFactor::strides_of_wide() const {
   const AxisGroup& along = along_depth_ ? all_.depth : lines_;
   if (!beside(along)) return std::nullopt;
   std::vector<IntExpr> multiples = {linear(along) ? along.extent : all_.extents.at(along.letters.back())};
@@ -77,8 +77,19 @@ std::optional<std::vector<std::string>> GpuFactor::wide() const {
     if (c != along.letters.back() && !(linear(along) && along.letters.find(c) != std::string::npos)) multiples.push_back(factor_.stride(c));
   multiples.push_back(factor_.begin);
   if (factor_.pick) multiples.push_back(factor_.pick->stride);
+  return multiples;
+}
+
+bool GpuFactor::wide_at(const task::Bindings& symbols) const {
+  const auto multiples = strides_of_wide();
+  return multiples && std::all_of(multiples->begin(), multiples->end(), [&](const IntExpr& e) { return e.eval(symbols).value_or(1) % vector() == 0; });
+}
+
+std::optional<std::vector<std::string>> GpuFactor::wide() const {
+  const auto multiples = strides_of_wide();
+  if (!multiples) return std::nullopt;
   std::vector<std::string> conditions;
-  for (const IntExpr& e : multiples) {
+  for (const IntExpr& e : *multiples) {
     if (e.is_constant()) {
       if (e.constant() % vector() != 0) return std::nullopt;
       continue;

@@ -39,8 +39,12 @@ class GpuFactor {
   [[nodiscard]] std::string depth() const { return offset(all_.depth, "depth_at"); }
   /// When elements can be read vector() at a time: conditions on shapes, all of which must hold; nothing where they never can.
   [[nodiscard]] std::optional<std::vector<std::string>> wide() const;
+  /// Whether they can at a workload's symbols.
+  [[nodiscard]] bool wide_at(const task::Bindings& symbols) const;
 
  private:
+  /// Of how many elements each has to be a multiple of vector() for wide reads; nothing where neighbours lie apart.
+  [[nodiscard]] std::optional<std::vector<task::IntExpr>> strides_of_wide() const;
   using StrideOf = task::IntExpr (Factor::*)(char) const;
   [[nodiscard]] bool linear(const AxisGroup& group, StrideOf stride = &Factor::stride) const;
   [[nodiscard]] std::string offset(const AxisGroup& group, const std::string& index, StrideOf stride = &Factor::stride) const;

@@ -61,6 +61,24 @@ bool wants_tensors(const Shape& s) {
   return s.depth >= 64 && s.rows >= 64 && s.columns >= 64 && std::ceil(s.rows / 64) * std::ceil(s.columns / 128) * s.batch * 2 >= kManyBlocks;
 }
 
+/// From so many lines of the other factor on the units gain more than writing a factor once more costs: four bytes of traffic for each
+/// number of 16 bits against a multiply-add for each of those lines, of which mma.sync does less than half as many in a second.
+constexpr double kManyMet = 256;
+
+/// Products by the copy engine: of factors as they lie where they lie well at some workload, written anew where they do not and that pays.
+std::vector<Offer> tensor_offers(const task::Task& task, const std::vector<Shape>& shapes, const GpuMatmulWriter& writer) {
+  std::vector<Offer> offers;
+  if (!writer.can_be_tensors()) return offers;
+  for (const bool anew : {false, true})
+    for (size_t i = 0; i < shapes.size(); ++i) {
+      const Shape& s = shapes[i];
+      if (!wants_tensors(s) || writer.lie_well(task.workloads[i].bindings) == anew || (anew && std::min(s.rows, s.columns) < kManyMet)) continue;
+      offers.push_back(writer.tensors(anew));
+      break;
+    }
+  return offers;
+}
+
 /// Short sums of so many elements that splitting the factors first is a small part of the writing of the result.
 bool wants_short_groups(const Shape& s) {
   return s.depth >= 32 && s.depth < 256 && s.rows >= 256 && s.columns >= 256 && s.rows * s.columns >= 32 * (s.rows + s.columns) * s.depth;
@@ -135,8 +153,7 @@ std::vector<Offer> pair_offers(const task::Task& given, kernel::Language languag
   if (!finish) return {};
   const GpuMatmulWriter writer(task, **found, language, *finish);
   const std::vector<Shape> shapes = shapes_of(task, **found);
-  if (!writer.can_be_tensors() || !std::any_of(shapes.begin(), shapes.end(), wants_tensors)) return {};
-  return {writer.tensors()};
+  return tensor_offers(task, shapes, writer);
 }
 
 }  // namespace
@@ -172,11 +189,8 @@ std::vector<Offer> gpu_matmul_offers(const task::Task& given, kernel::Language l
     if (pays && (*found)->accumulate == DType::kF32) tiles();
     return offers;
   }
-  const bool tensors = language == kernel::Language::kCuda && writer.can_be_tensors() && std::any_of(shapes.begin(), shapes.end(), wants_tensors);
-  if ((*found)->accumulate == DType::kI32) {   // whole numbers, which nothing else here sums
-    if (tensors) offers.push_back(writer.tensors());
-    return offers;
-  }
+  const std::vector<Offer> tensors = language == kernel::Language::kCuda ? tensor_offers(task, shapes, writer) : std::vector<Offer>();
+  if ((*found)->accumulate == DType::kI32) return tensors;   // whole numbers, which nothing else here sums
   for (const bool rows : {true, false})
     if (const int few = few_beside(shapes, rows); few > 0 && writer.can_be_many(rows)) offers.push_back(writer.skinny(rows, few));
   const auto groups = group_method_for(track, writer.a_dtype(), writer.b_dtype());
@@ -188,7 +202,7 @@ std::vector<Offer> gpu_matmul_offers(const task::Task& given, kernel::Language l
       if (direct) offers.push_back(writer.direct({.split = true}));
       offers.push_back(writer.groups(*groups, {.deep = deep, .split = true}));
     }
-    if (tensors) offers.push_back(writer.tensors());
+    offers.insert(offers.end(), tensors.begin(), tensors.end());
     if (std::any_of(shapes.begin(), shapes.end(), wants_groups)) {
       if (direct && groups->number == DType::kF32) offers.push_back(writer.direct({}));
       offers.push_back(writer.groups(*groups, {.deep = deep}));

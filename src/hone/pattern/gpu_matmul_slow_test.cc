@@ -81,6 +81,11 @@ std::vector<Case> cases() {
        {"M=70,K=144,N=67", "M=129,K=272,N=130"}, kLarge, kNone, false, true},
       {"tensors_in_another_order", "y = transpose(relu(x @ w), 0, 1).reshape(M, B*N)", {"x=bf16[B,M,K]", "w=bf16[K,N]"},
        {"B=3,M=70,K=72,N=72", "B=2,M=33,K=16,N=24"}, "B=2,M=2048,K=512,N=4096", kNone, false, true},
+      {"tensors_of_lines_written_anew", "C = A @ B", {"A=bf16[M,K]", "B=bf16[K,N]"}, {"M=24,K=37,N=75", "M=130,K=136,N=70"}, "M=2048,K=2045,N=3001", kNone, false, true},
+      {"tensors_of_a_left_factor_written_anew", "y = gelu(x.mT @ w + b)", {"x=f16[B,K,M]", "w=f16[K,N]", "b=f16[N]"}, {"B=3,M=67,K=40,N=72", "B=2,M=24,K=72,N=136"},
+       "B=2,M=2048,K=512,N=3072", kNone, false, true},
+      {"tensors_of_bytes_across_the_depth", "y = bf16(x @ w)", {"x=f8e4m3[M,K]", "w=f8e4m3[K,N]"}, {"M=70,K=144,N=67", "M=129,K=272,N=130"}, kLarge, kNone, false, true},
+      {"tensors_of_a_byte_beside_a_half", "y = x @ f16(w).T", {"x=f16[M,K]", "w=i8[N,K]"}, {"M=70,K=40,N=67", "M=33,K=77,N=130"}, "M=4096,K=511,N=4096", kNone, false, true},
       {"tensors_of_bytes", "y = f16(f32(i32(x) @ i32(w).mT) * s)", {"x=i8[B,M,K]", "w=i8[B,N,K]", "s=f32[N]"},
        {"B=2,M=70,K=144,N=67", "B=3,M=9,K=16,N=130"}, "B=1,M=4096,K=512,N=4096", kNone, false, true, task::Track::kStrict, true},
       {"groups_of_floats_of_one_byte", "C = A @ B", {"A=f8e5m2[M,K]", "B=f8e4m3[K,N]"}, {"M=24,K=40,N=72", "M=67,K=135,N=18"}, kLarge, kNone, false, true},
@@ -192,6 +197,8 @@ TEST(GpuMatmulPairs, AreAcceptedOfFactorsReadEitherWay) {
                   {{{"ROWS", 128}, {"COLUMNS", 256}, {"TURNS", 0}, {"AHEAD", 1}, {"STAGES", 3}, {"GROUP", 1}}});
   expect_accepted({"", "y = gelu(x @ g + b) * (x @ u) + x[:, :1]", {"x=f16[M,K]", "g=f16[K,N]", "u=f16[K,N]", "b=f16[N]"}, {"M=140,K=72,N=72"},
                    "M=4096,K=512,N=4096"},
+                  {{{"ROWS", 64}, {"COLUMNS", 128}, {"TURNS", 1}, {"AHEAD", 2}, {"STAGES", 3}, {"GROUP", 4}}});
+  expect_accepted({"", "y = silu(x @ g) * (x @ u)", {"x=bf16[M,K]", "g=bf16[K,N]", "u=bf16[K,N]"}, {"M=70,K=45,N=75"}, "M=4096,K=1023,N=2047"},
                   {{{"ROWS", 64}, {"COLUMNS", 128}, {"TURNS", 1}, {"AHEAD", 2}, {"STAGES", 3}, {"GROUP", 4}}});
 }
 

@@ -176,7 +176,7 @@ TEST(GpuMatmul, GroupsTakeTheNumbersOfTheTrackAndOfTheFactors) {
   EXPECT_THAT(first(task::Track::kStrict), ElementsAre(kGroups));
   EXPECT_THAT(first(task::Track::kTf32), ElementsAre(kDirect, "wgmma, TF32"));
   EXPECT_THAT(first(task::Track::kF16), ElementsAre(kDirect, "wgmma, TF32"));
-  EXPECT_THAT(first(task::Track::kBf16), ElementsAre("wgmma, bf16", kDirect));
+  EXPECT_THAT(first(task::Track::kBf16), ElementsAre("wgmma, factors by the copy engine, both written anew", "wgmma, bf16", kDirect));
   // The units read TF32 from shared memory along the depth alone, and whoever copies takes steps that are all the same.
   for (const auto& [compute, inputs] : {std::pair{"C = A.T @ B", std::vector<std::string>{"A=f32[K,M]", "B=f32[K,N]"}},
                                         {"C = einsum('mkl,nlk->mn', A, B)", std::vector<std::string>{"A=f32[M,K,2]", "B=f32[N,2,K]"}}}) {
@@ -185,6 +185,20 @@ TEST(GpuMatmul, GroupsTakeTheNumbersOfTheTrackAndOfTheFactors) {
   }
   task = task_of("C = A @ B", {"A=bf16[M,K]", "B=bf16[K,N]"}, "M=4096,K=512,N=4096");
   EXPECT_THAT(actions(gpu_matmul_offers(task, Language::kCuda)), ElementsAre("wgmma, factors by the copy engine", "wgmma", "matrix units", "tile in registers"));
+  // Whose lines do not begin on 16 bytes, or lie across the depth where the units turn none, is written once more where it meets many.
+  const auto engine = [&](const std::string& compute, const std::vector<std::string>& inputs, const std::string& workload) {
+    std::vector<std::string> found = actions(gpu_matmul_offers(task_of(compute, inputs, workload), Language::kCuda));
+    std::erase_if(found, [](const std::string& action) { return !action.starts_with("wgmma, factors by the copy engine"); });
+    return found;
+  };
+  const std::string kEngine = "wgmma, factors by the copy engine", kLeft = kEngine + ", the left one written anew", kRight = kEngine + ", the right one written anew";
+  const std::vector<std::string> halves = {"A=bf16[M,K]", "B=bf16[K,N]"}, bytes = {"A=f8e4m3[M,K]", "B=f8e4m3[K,N]"};
+  EXPECT_THAT(engine("C = A @ B", halves, "M=4096,K=2045,N=4096"), ElementsAre(kLeft));
+  EXPECT_THAT(engine("C = A @ B", halves, "M=4096,K=512,N=3001"), ElementsAre(kRight));
+  EXPECT_THAT(engine("C = A @ B", halves, "M=4096,K=2045,N=3001"), ElementsAre(kEngine + ", both written anew"));
+  EXPECT_THAT(engine("C = A @ B", halves, "M=128,K=2045,N=16384"), ElementsAre()) << "few lines for a large factor to meet";
+  EXPECT_THAT(engine("C = A.T @ B", {"A=bf16[K,M]", "B=bf16[K,N]"}, "M=4096,K=512,N=4096"), ElementsAre(kLeft));
+  EXPECT_THAT(engine("C = f32(A @ B)", bytes, "M=4096,K=512,N=4096"), ElementsAre(kRight));
 }
 
 /// cuDNN's default is TF32 where cuBLAS's is not, and a pointwise convolution is a product here.

@@ -311,43 +311,95 @@ Offer GpuMatmulWriter::direct(Sums of) const {
   return product_offer("patterns/gpu/matmul_direct.cu", slots, action);
 }
 
-bool GpuMatmulWriter::can_be_tensors() const {
-  const task::DType type = a_.dtype();
-  const bool halves = type == task::DType::kBF16 || type == task::DType::kF16, bytes = task::is_f8(type) || all_.accumulate == task::DType::kI32;
-  const bool alike = a_.along_depth() && (b_.along_depth() || (halves && b_.lines_side_by_side()));
-  return type == b_.dtype() && (halves || bytes) && alike && !triangular() && a_.is_tensor() && b_.is_tensor() && both(a_.wide(), b_.wide()) && (!second_ || second_->wide());
+std::optional<task::DType> GpuMatmulWriter::tensor_number() const {
+  const task::DType a = a_.dtype(), b = b_.dtype();
+  if (second_ && second_->dtype() != b) return std::nullopt;
+  if (all_.accumulate == task::DType::kI32) return a == task::DType::kI8 && b == a ? std::optional(a) : std::nullopt;
+  if (a == b && (a == task::DType::kBF16 || a == task::DType::kF16 || task::is_f8(a))) return a;
+  const auto group = group_method_for(task_.track, a, b);
+  return group && group->parts == 1 && group->number != task::DType::kF32 ? std::optional(group->number) : std::nullopt;
 }
 
-Offer GpuMatmulWriter::tensors() const {
-  const std::string action = second_ ? "wgmma, a pair of products, factors by the copy engine" : "wgmma, factors by the copy engine";
+bool GpuMatmulWriter::can_be_tensors() const { return !triangular() && !picked() && tensor_number(); }
+
+bool GpuMatmulWriter::lies_well(const GpuFactor& factor, const task::Bindings& symbols) const {
+  const bool turns = &factor != &a_ && task::size_of(*tensor_number()) == 2 && factor.lines_side_by_side();
+  return factor.dtype() == tensor_number() && (factor.along_depth() || turns) && factor.is_tensor() && factor.wide_at(symbols);
+}
+
+bool GpuMatmulWriter::lie_well(const task::Bindings& symbols) const {
+  return lies_well(a_, symbols) && lies_well(b_, symbols) && (!second_ || (lies_well(*second_, symbols) && second_->along_depth() == b_.along_depth()));
+}
+
+Offer GpuMatmulWriter::tensors(bool anew) const {
+  std::string action = second_ ? "wgmma, a pair of products, factors by the copy engine" : "wgmma, factors by the copy engine";
+  const auto everywhere = [&](const GpuFactor& factor) {
+    return std::all_of(task_.workloads.begin(), task_.workloads.end(), [&](const task::Workload& w) { return lies_well(factor, w.bindings); });
+  };
+  const bool left_anew = anew && !everywhere(a_);
+  // Of a pair both lie alike.
+  const bool right_anew = anew && (!everywhere(b_) || (second_ && (!everywhere(*second_) || second_->along_depth() != b_.along_depth())));
+  if (anew) action += left_anew && right_anew ? ", both written anew" : left_anew ? ", the left one written anew" : ", the right one written anew";
   Slots slots = common(action);
-  std::vector<std::string> conditions = *both(a_.wide(), b_.wide());
-  if (second_) conditions = *both(conditions, second_->wide());
+  std::vector<std::string> conditions;
+  if (!left_anew) conditions = *both(conditions, a_.wide());
+  if (!right_anew) conditions = *both(conditions, second_ ? both(b_.wide(), second_->wide()) : b_.wide());
   for (const IntExpr& condition : all_.program.nest.conditions) conditions.push_back(condition.to_string());
   for (std::string& condition : conditions) condition = '"' + condition + '"';
   if (!conditions.empty()) slots["requires"] = fmt::format("requires = [{}]\n", fmt::join(conditions, ", "));
+  const task::DType number = *tensor_number();
   slots["columns"] = cpp_of(all_.column.extent), slots["deep"] = cpp_of(all_.depth.extent);
   slots["tiles"] = tiles_text(), slots["arguments"] = arguments_of(task_), slots["names"] = names();
-  slots["stored"] = storage_type(a_.dtype());
+  slots["stored"] = storage_type(number);
   // Of floats of one byte there are two sets of sums.
-  slots["turns"] = task::is_f8(a_.dtype()) ? "0, 1" : "1, 0", slots["most"] = task::is_f8(a_.dtype()) ? "16384" : "32768";
+  slots["turns"] = task::is_f8(number) ? "0, 1" : "1, 0", slots["most"] = task::is_f8(number) ? "16384" : "32768";
   slots["sum"] = all_.accumulate == task::DType::kI32 ? "int32_t" : "float";
   slots["batches"] = cpp_of(all_.batch.extent);
   const auto words = words_text(all_, gpu_parameters_of(task_));
   HONE_CHECK(words.has_value(), words ? "" : words.error().to_string());
   slots["finish"] += *words;
-  const auto batches_of = [&](const GpuFactor& factor) { return factor.batched() ? cpp_of(all_.batch.extent) : "1"; };
-  add_factor(slots, "a", a_);
-  slots["a_along"] = cpp_of(a_.along_depth()), slots["a_batches"] = batches_of(a_), slots["b_along"] = cpp_of(b_.along_depth());
-  const auto right = [&](const GpuFactor& factor) {
-    return fmt::format("hone::gpu::tensor_factor<{0}, {1}>(\n      columns_at, deep_at, {2}, [=](int64_t batch_at) {{ return {3}; }},\n"
-                       "      [=](int64_t line_at) -> int64_t {{ return {4}; }}, [=](int64_t depth_at) -> int64_t {{ return {5}; }})",
-                       slots["stored"], slots["b_along"], batches_of(factor), factor.base(), factor.line(), factor.depth());
+  for (const char* name : {"laid", "lay_launch", "laid_arguments", "lays", "laid_parameters"}) slots[name] = "";
+  std::string lay_grid, lay_parameters, lay_body;
+  slots["header"] = anew ? "matmul_laid" : "matmul_tensor";
+  slots["lay_note"] = anew ? "// Where they do not, and a factor's lines meet hundreds of the other's, writing it once more with lines that do costs less.\n" : "";
+  /// A factor as the kernel says it; `anew`: and its part of the launch that writes it so.
+  const auto factor = [&](const GpuFactor& factor, const char* name, const char* lines, const IntExpr& extent, bool anew) {
+    const std::string batches = factor.batched() ? cpp_of(all_.batch.extent) : "1";
+    const std::string line_at = fmt::format("[=](int64_t line_at) -> int64_t {{ return {}; }}", factor.line());
+    const std::string depth_at = fmt::format("[=](int64_t depth_at) -> int64_t {{ return {}; }}", factor.depth());
+    if (!anew)
+      return fmt::format("hone::gpu::tensor_factor<{}, {}>(\n      {}, deep_at, {}, [=](int64_t batch_at) {{ return {}; }},\n      {}, {})", slots["stored"],
+                         cpp_of(factor.along_depth()), lines, batches, factor.base(), line_at, depth_at);
+    const std::string batch = factor.batched() ? text_of(all_.batch.extent) : "1", deep = all_.depth.extent.to_string();
+    slots["laid"] += fmt::format("{}_laid = \"{}[{}, {}, align({}, {})]\", ", name, task::name_of(number), batch, extent.to_string(), deep, 16 / task::size_of(number));
+    lay_grid += fmt::format("{}{} * ceil_div({}, 64) * ceil_div({}, 64)", lay_grid.empty() ? "" : " + ", batch, extent.to_string(), deep);
+    slots["laid_arguments"] += fmt::format("\"{}_laid\", ", name);
+    slots["laid_parameters"] += fmt::format("const {}* __restrict__ {}_laid_at, ", slots["stored"], name);
+    lay_parameters += fmt::format(", {}* __restrict__ {}_laid_at", slots["stored"], name);
+    lay_body += fmt::format(
+        "  const int64_t {0}_squares_at = hone::gpu::laid_squares({1}, deep_at);\n"
+        "  if (square_at < {2} * {0}_squares_at) {{\n"
+        "    const int64_t batch_at = square_at / {0}_squares_at;\n"
+        "    const auto factor_at = hone::gpu::factor<1, {3}>(\n        {4}, {1}, {5},\n        {6});\n"
+        "    return hone::gpu::lay_out(factor_at, deep_at, square_at % {0}_squares_at, {0}_laid_at + batch_at * {1} * hone::gpu::laid_step<{7}>(deep_at));\n  }}\n"
+        "  square_at -= {2} * {0}_squares_at;\n",
+        name, cpp_of(extent), batches, cpp_of(factor.along_depth()), factor.base(), line_at, depth_at, slots["stored"]);
+    return fmt::format("hone::gpu::laid_factor({}_laid_at, {}, deep_at, {})", name, lines, batches);
   };
-  slots["rights"] = second_ ? fmt::format("{}, {}", right(b_), right(*second_)) : right(b_);
+  slots["left"] = factor(a_, "left", "rows_at", all_.row.extent, left_anew);
+  slots["b_along"] = cpp_of(right_anew || b_.along_depth());
+  slots["rights"] = factor(b_, "right", "columns_at", all_.column.extent, right_anew);
+  if (second_) slots["rights"] += ", " + factor(*second_, "second", "columns_at", all_.column.extent, right_anew);
+  if (anew) {
+    slots["lay_launch"] = fmt::format("[[launch]]\nkernel = \"lay\"\ngrid   = [\"{}\"]\nblock  = [\"256\"]\nargs   = [{}, {}]\n", lay_grid, slots["arguments"],
+                                      slots["laid_arguments"].substr(0, slots["laid_arguments"].size() - 2));
+    slots["lays"] = fmt::format("/// Factors once more, with lines on 16 bytes, a square of one for each block.\n"
+                                "__global__ void __launch_bounds__(hone::gpu::kLaidThreads) lay({}{}) {{\n  const int64_t deep_at = {};\n  int64_t square_at = blockIdx.x;\n{}}}\n",
+                                slots["parameters"], lay_parameters, slots["deep"], lay_body);
+  }
   slots["each"] = second_ ? "2" : "1";
   // Of floats of one byte, whose tiles nobody takes turns at, none has 64 rows.
-  put_tiles(slots, task::is_f8(a_.dtype()) ? std::vector<int64_t>{128, 256} : std::vector<int64_t>{128, 256, 64}, second_ ? std::vector<int64_t>{128, 256} : std::vector<int64_t>{128, 256, 64}, false);
+  put_tiles(slots, task::is_f8(number) ? std::vector<int64_t>{128, 256} : std::vector<int64_t>{128, 256, 64}, second_ ? std::vector<int64_t>{128, 256} : std::vector<int64_t>{128, 256, 64}, false);
   slots["one"] = second_ ? "sum_at[0], sum_at[1]" : "sum_at[0]", slots["many"] = second_ ? "sums_at[0], sums_at[1]" : "sums_at[0]";
   slots["pair"] = second_ ? "// Two products of one left factor are a pair: each has half of a tile's columns, and elements at the same place are finished together.\n" : "";
   return product_offer("patterns/gpu/matmul_tensor.cu", slots, action);

@@ -93,9 +93,12 @@ class GpuMatmulWriter {
   [[nodiscard]] bool can_be_direct() const;
   [[nodiscard]] Offer direct(Sums of) const;
 
-  /// Factors of 16 or 8 bits that the copy engine brings as they lie in memory, at the shapes where their rows begin on 16 bytes. Where can_be_tensors().
+  /// Factors of 16 or 8 bits on wgmma, brought by the copy engine: as they lie in memory, at the shapes where they lie well; `anew`:
+  /// those that do not at some workload are written once more before, with lines on 16 bytes. Where can_be_tensors().
   [[nodiscard]] bool can_be_tensors() const;
-  [[nodiscard]] Offer tensors() const;
+  [[nodiscard]] Offer tensors(bool anew) const;
+  /// Whether the copy engine can bring all factors as they lie at these symbols. Where can_be_tensors().
+  [[nodiscard]] bool lie_well(const task::Bindings& symbols) const;
 
   /// Of a contraction with a computed factor: `operand`, whose text it is. For about `few` lines of the other factor; `depth`: a workload's.
   /// With `scales` both factors are of one byte, and multiplied as f16.
@@ -134,6 +137,9 @@ class GpuMatmulWriter {
   [[nodiscard]] std::string shared(const GpuMethod& method) const;
   [[nodiscard]] std::string names() const;
   [[nodiscard]] std::string times_batch() const;
+  /// The numbers that products of these factors by tensors() are of, if there are any.
+  [[nodiscard]] std::optional<task::DType> tensor_number() const;
+  [[nodiscard]] bool lies_well(const GpuFactor& factor, const task::Bindings& symbols) const;
 
   const task::Task& task_;
   const Contraction& all_;
