@@ -175,7 +175,7 @@ Shape TiledEvaluator::choose_tile(int root, const Box& box, double budget) const
 }
 
 Step TiledEvaluator::step_of(int id, const Box& box, std::span<const Tensor> operands) {
-  return {graph_, facts_, inputs_, id, box, operands, arithmetic_, want_scale_, pool_, summation_};
+  return {graph_, facts_, inputs_, id, box, operands, arithmetic_, want_scale_, pool_, summation_, narrow_};
 }
 
 Tensor TiledEvaluator::run_tile(int root, const Box& box) {
@@ -296,7 +296,7 @@ void TiledEvaluator::share_out(int64_t count, const Work& work) {
   }
   std::atomic<int64_t> next{0};
   parallel_for(workers, static_cast<int>(workers), [&](int64_t) {
-    TiledEvaluator worker(graph_, facts_, inputs_, arithmetic_, want_scale_, summation_, 1, helper_);
+    TiledEvaluator worker(graph_, facts_, inputs_, arithmetic_, want_scale_, summation_, 1, helper_, narrow_);
     worker.keep(kept_);
     for (int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < count;) work(worker, i);
   });

@@ -22,9 +22,9 @@ class TiledEvaluator {
  public:
   TiledEvaluator(const task::ConcreteGraph& graph, std::span<const NodeFacts> facts,
             std::span<const TensorView> inputs, Arithmetic arithmetic, bool want_scale,
-            const Summation* summation = nullptr, int threads = 1, ReductionHelper* helper = nullptr)
+            const Summation* summation = nullptr, int threads = 1, ReductionHelper* helper = nullptr, NarrowRoundings narrow = {})
       : graph_(graph), facts_(facts), inputs_(inputs), arithmetic_(arithmetic),
-        want_scale_(want_scale), summation_(summation), threads_(threads), helper_(helper),
+        want_scale_(want_scale), summation_(summation), threads_(threads), helper_(helper), narrow_(narrow),
         coverage_(helper ? &helper->coverage() : nullptr), kept_(graph.graph.nodes.size()) {}
 
   /// For questions of costs, tiles and needs only: as if a helper had this coverage.
@@ -96,6 +96,7 @@ class TiledEvaluator {
   const Summation* summation_;
   int threads_;
   ReductionHelper* helper_;
+  NarrowRoundings narrow_;
   const Coverage* coverage_;
   std::vector<Tensor> kept_;
   Pool pool_;

@@ -33,6 +33,7 @@ struct Oracle::State {
   int threads;
   ReductionHelper* helper;
   std::vector<NodeFacts> facts;
+  NarrowRoundings narrow = {};
 
   /// What every element of an output needs in full, computed on first use.
   struct Invariants {
@@ -49,7 +50,7 @@ struct Oracle::State {
       entry = &invariants[{root, arithmetic, want_scale}];
     }
     std::call_once(entry->once, [&] {
-      TiledEvaluator evaluator(graph, facts, inputs, arithmetic, want_scale, nullptr, threads, helper);
+      TiledEvaluator evaluator(graph, facts, inputs, arithmetic, want_scale, nullptr, threads, helper, narrow);
       evaluator.settle_invariants(root, whole(graph.shapes[static_cast<size_t>(root)]));
       entry->kept = evaluator.kept();
     });
@@ -63,12 +64,20 @@ int judged_by_value(const task::ConcreteGraph& graph, int output) {
 }
 
 Oracle::Oracle(const task::ConcreteGraph& graph, std::vector<TensorView> inputs, task::Track track, int threads, ReductionHelper* helper)
-    : state_(new State{graph, std::move(inputs), track, threads, helper, facts_of(graph, track), {}, {}}) {
+    : state_(new State{graph, std::move(inputs), track, threads, helper, facts_of(graph, track), {}, {}, {}}) {
   HONE_CHECK(state_->inputs.size() == graph.graph.inputs.size(), "one view for each input");
   for (size_t i = 0; i < state_->inputs.size(); ++i)
     HONE_CHECK(state_->inputs[i].shape == graph.shapes[static_cast<size_t>(graph.graph.inputs[i])],
                "an input's shape is not the graph's");
 }
+Oracle Oracle::with(NarrowRoundings narrow) const {
+  HONE_CHECK(has_ways(), "a helper knows of one way");
+  Oracle other(state_->graph, state_->inputs, state_->track, state_->threads);
+  other.state_->narrow = narrow;
+  if (narrow.way == NarrowRoundings::Way::kLeftOut) other.state_->facts = facts_of(state_->graph, state_->track, false);
+  return other;
+}
+bool Oracle::has_ways() const { return !state_->helper; }
 Oracle::~Oracle() = default;
 task::Track Oracle::track() const { return state_->track; }
 Oracle::Oracle(Oracle&&) noexcept = default;
@@ -80,7 +89,7 @@ Answer Oracle::evaluate(int output, const Box& box, Arithmetic arithmetic, bool 
 
 Answer Oracle::evaluate_node(int root, const Box& box, Arithmetic arithmetic, bool want_scale, int threads) const {
   State& state = *state_;
-  TiledEvaluator evaluator(state.graph, state.facts, state.inputs, arithmetic, want_scale, nullptr, threads, state.helper);
+  TiledEvaluator evaluator(state.graph, state.facts, state.inputs, arithmetic, want_scale, nullptr, threads, state.helper, state.narrow);
   evaluator.keep(state.invariants_of(root, arithmetic, want_scale));
   const Tensor result = evaluator.compute(root, box);
 

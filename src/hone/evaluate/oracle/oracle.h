@@ -51,6 +51,17 @@ enum class Arithmetic : uint8_t {
 };
 [[nodiscard]] Arithmetic arithmetic_of(task::Track track);
 
+/// What becomes of the roundings to 16 and 8 bits that a program's types ask for on the way.
+struct NarrowRoundings {
+  enum class Way : uint8_t {
+    kCounted,   ///< values are not rounded, scales hold what the roundings may do at most
+    kLeftOut,   ///< neither: scales are those of the program in fp32
+    kMade,      ///< values are rounded: for `sample` 0 as the types say, for others moved at random by no more, equal values alike
+  };
+  Way way = Way::kCounted;
+  uint32_t sample = 0;
+};
+
 class ReductionHelper;
 
 class Oracle {
@@ -70,6 +81,9 @@ class Oracle {
   [[nodiscard]] Answer evaluate(int output, const Box& box, Arithmetic arithmetic,
                                 bool want_scale, int threads = 1) const;
   [[nodiscard]] task::Track track() const;
+  /// The same inputs under other roundings; no scales where they are made. Only where has_ways(): a helper knows of one way.
+  [[nodiscard]] Oracle with(NarrowRoundings narrow) const;
+  [[nodiscard]] bool has_ways() const;
 
   /// The same of any node of the graph.
   [[nodiscard]] Answer evaluate_node(int node, const Box& box, Arithmetic arithmetic,

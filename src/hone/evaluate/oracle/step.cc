@@ -120,13 +120,13 @@ bool keeps_exact(Prim op) {
   }
 }
 
-std::vector<NodeFacts> facts_of(const task::ConcreteGraph& graph, task::Track track) {
+std::vector<NodeFacts> facts_of(const task::ConcreteGraph& graph, task::Track track, bool counts_narrow) {
   const double least = track_unit(track);
   const std::vector<bool> results = results_of(graph.graph);
   std::vector<NodeFacts> facts;
   for (size_t id = 0; id < graph.graph.nodes.size(); ++id) {
     const Node& node = graph.graph.nodes[id];
-    const DType type = node.type.dtype;
+    const DType type = !counts_narrow && task::is_narrow(node.type.dtype) ? DType::kF32 : node.type.dtype;
     const WholeFacts whole = whole_facts(graph, static_cast<int>(id), facts);
     const bool open_below = std::any_of(node.operands.begin(), node.operands.end(), [&](int k) {
       return facts[static_cast<size_t>(k)].open;
@@ -136,7 +136,7 @@ std::vector<NodeFacts> facts_of(const task::ConcreteGraph& graph, task::Track tr
     const bool convolves = node.prim == Prim::kConv || node.prim == Prim::kConvTranspose;
     const double unit = narrow ? std::max(own, least) : own;
     const bool rounded_below = std::ranges::any_of(node.operands, [&](int k) { return facts[static_cast<size_t>(k)].rounded; });
-    const bool adds = !exact && (!results[id] || rounded_below) && rounds_narrow(node, graph.graph);
+    const bool adds = counts_narrow && !exact && (!results[id] || rounded_below) && rounds_narrow(node, graph.graph);
     facts.push_back({.exact = exact,
                      .open = whole.open || open_below,
                      .narrow = narrow,

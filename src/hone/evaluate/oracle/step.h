@@ -34,8 +34,9 @@ struct NodeFacts {
 
   [[nodiscard]] bool has_scale() const { return !exact || open; }
 };
+/// Without `narrow`: as if types of 16 and 8 bits that are computed were fp32 (NarrowRoundings::Way::kLeftOut).
 [[nodiscard]] std::vector<NodeFacts> facts_of(const task::ConcreteGraph& graph,
-                                              task::Track track = task::Track::kStrict);
+                                              task::Track track = task::Track::kStrict, bool narrow = true);
 
 struct Step {
   const task::ConcreteGraph& graph;
@@ -48,6 +49,7 @@ struct Step {
   bool want_scale;
   Pool& pool;
   const Summation* summation = nullptr;  ///< null: the anchor's ways
+  NarrowRoundings narrow = {};
 
   [[nodiscard]] const task::Node& node() const { return graph.graph.node(id); }
   [[nodiscard]] const task::Shape& shape() const { return graph.shapes[static_cast<size_t>(id)]; }

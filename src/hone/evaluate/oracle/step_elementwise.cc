@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 
+#include "hone/base/random.h"
 #include "hone/evaluate/oracle/certainty.h"
 #include "hone/evaluate/oracle/integer_range.h"
 #include "hone/evaluate/oracle/kernels/kernels.h"
@@ -58,12 +60,32 @@ struct Finish {
   bool rounds;
   double own;    ///< roundings of this operation, in units
   double least;  ///< as NodeFacts have it
+  NarrowRoundings narrow;
+  DType type;
+  int node;
 
   explicit Finish(const Step& step)
-      : rounds(step.rounds()), own(step.fact().own), least(step.fact().least) {}
+      : rounds(step.rounds()), own(step.fact().own), least(step.fact().least), narrow(step.narrow), type(step.node().type.dtype), node(step.id) {}
 
   /// What a rule has to see to: nothing where the roundings are added afterwards.
   [[nodiscard]] double below() const { return least > 0 ? 0 : own; }
+  /// Where roundings to 16 and 8 bits are made: the values after this one's.
+  void make_narrow(int64_t n, double* y) const {
+    if (narrow.way != NarrowRoundings::Way::kMade || !(least > 0) || !task::is_narrow(type)) return;
+    const double unit = task::unit_roundoff(type), most = task::largest(type);
+    for (int64_t i = 0; i < n; ++i) {
+      if (!std::isfinite(y[i])) continue;
+      if (narrow.sample == 0) {
+        y[i] = round_to(type, y[i]);
+        continue;
+      }
+      // Equal numbers are rounded alike, wherever they stand: what rounding one does to many adds up. A float tells them apart.
+      const auto bits = std::bit_cast<uint32_t>(static_cast<float>(y[i]));
+      const double share = base::philox(uint64_t{bits} << 32 | static_cast<uint32_t>(node), narrow.sample)[0] * 0x1p-31 - 1;
+      y[i] += share * unit * std::max(std::abs(y[i]), least);
+      if (std::abs(y[i]) > most) y[i] = std::copysign(task::is_f8(type) ? most : HUGE_VAL, y[i]);
+    }
+  }
   void add(int64_t n, const double* y, double* scale) const {
     if (least > 0) kernels().narrowed(n, y, own, least, scale);
   }
@@ -81,6 +103,7 @@ Tensor unary_step(const Step& step) {
     const double* x = a.value(i, n);
     k.unary(op, n, x, out.value + i);
     if (finish.rounds) k.round_f32(n, out.value + i);
+    finish.make_narrow(n, out.value + i);
     if (!out.scale) continue;
     const double* sx = a.exact() ? nullptr : a.scale(i, n);
     if (sx)
@@ -124,6 +147,7 @@ Tensor binary_step(const Step& step) {
     if (!whole_binary(type, op, n, x, y, out.value + i)) k.binary(op, n, x, y, out.value + i);
     if (op == Prim::kMul && task::is_int(type)) wrap_products(type, n, x, y, out.value + i);
     if (finish.rounds) k.round_f32(n, out.value + i);
+    finish.make_narrow(n, out.value + i);
     if (!out.scale) continue;
     const double *sx = a.scale(i, n), *sy = b.scale(i, n);
     k.binary_scale(op, n, x, sx, y, sy, out.value + i, finish.below(), out.scale + i);
@@ -171,6 +195,7 @@ Tensor cast_step(const Step& step) {
   const bool meant = step.node().attrs.contains("rounds");
   const bool rounds = to_float ? step.operand_fact(0).exact || (meant && step.arithmetic != Arithmetic::kExact)
                                : from != to;
+  const Finish finish(step);
   Fresh out = step.fresh();
   Source a(step, 0);
   const int64_t total = step.box.count();
@@ -193,6 +218,7 @@ Tensor cast_step(const Step& step) {
     else if (to == DType::kF16 && step.arithmetic != Arithmetic::kExact)
       for (int64_t j = 0; j < n; ++j)
         if (std::isinf(round_near_end(to, y[j]))) y[j] = std::copysign(HUGE_VAL, y[j]);
+    finish.make_narrow(n, y);
     if (!out.scale) continue;
     std::copy_n(a.scale(i, n), n, out.scale + i);
     if (to_float) {

@@ -14,6 +14,7 @@
 #include "hone/evaluate/verify/compare_found.h"
 #include "hone/evaluate/verify/gate.h"
 #include "hone/evaluate/verify/one_answer.h"
+#include "hone/evaluate/verify/spread.h"
 #include "hone/evaluate/parallel.h"
 #include "hone/task/graph/prim_info.h"
 
@@ -218,15 +219,17 @@ Reference make_reference(const task::ConcreteGraph& graph, const Oracle& oracle,
   std::vector<OutputError> errors(boxes.size());
   // Where there are fewer boxes than threads, a loss has one, several go into each.
   const int each = std::max(1, threads / std::max(1, static_cast<int>(boxes.size())));
-  parallel_for(static_cast<int64_t>(boxes.size()), threads, [&](int64_t b) {
-    const auto at = static_cast<size_t>(b);
+  const auto for_each_box = [&](const auto& work) { parallel_for(static_cast<int64_t>(boxes.size()), threads, [&](int64_t b) { work(static_cast<size_t>(b)); }); };
+  for_each_box([&](size_t at) {
+    reference.answers[at] = oracle.evaluate(output, boxes[at], Arithmetic::kExact, true, each);
+    if (judged < 0) return;
+    const Box keys = key_map(graph, output, boxes[at]).keys;
+    reference.keys[at] = oracle.evaluate_node(judged, keys, Arithmetic::kExact, !judged_exact, each);
+  });
+  if (says_little(graph, oracle, output, reference.answers)) scale_by_spread(graph, oracle, output, boxes, reference.answers, threads);
+  for_each_box([&](size_t at) {
+    if (judged >= 0) return;  // an anchor's indices would be right by definition
     Answer& answer = reference.answers[at];
-    answer = oracle.evaluate(output, boxes[at], Arithmetic::kExact, true, each);
-    if (judged >= 0) {
-      const Box keys = key_map(graph, output, boxes[at]).keys;
-      reference.keys[at] = oracle.evaluate_node(judged, keys, Arithmetic::kExact, !judged_exact, each);
-      return;  // an anchor's indices would be right by definition
-    }
     const Answer anchor = oracle.evaluate(output, boxes[at], arithmetic_of(track), false, each);
     const Answer before = one.computed() < 0 ? Answer{} : oracle.evaluate_node(one.computed(), boxes[at], Arithmetic::kExact, true, each);
     for (size_t i = 0; i < answer.value.size(); ++i) {
