@@ -50,8 +50,8 @@ TEST_P(Families, EveryOfferIsAccepted) {
 }
 
 std::string name_of_case(const testing::TestParamInfo<Case>& info) { return families_testing::test_name(info.param); }
-INSTANTIATE_TEST_SUITE_P(Cases, Families, testing::ValuesIn(families_testing::cases(true)), name_of_case);
-INSTANTIATE_TEST_SUITE_P(LongCases, Families, testing::ValuesIn(families_testing::cases(false)), name_of_case);
+INSTANTIATE_TEST_SUITE_P(Cases, Families, testing::ValuesIn(families_testing::cases(true, families_testing::By::kCpu)), name_of_case);
+INSTANTIATE_TEST_SUITE_P(LongCases, Families, testing::ValuesIn(families_testing::cases(false, families_testing::By::kCpu)), name_of_case);
 
 }  // namespace
 }  // namespace hone::pattern

@@ -59,12 +59,19 @@ inline std::vector<Case> cases() {
   return all;
 }
 
-/// Its patterns, operations, types and the numbers of dimensions of its inputs.
-inline std::set<std::string> shown_by(const Case& c) {
-  std::set<std::string> all = base::testing::names_applied(c.compute);
+/// Who takes the table, and what `make check` shows there: CPUs and GPUs their own patterns, CPUs the types and dimensions of inputs too,
+/// Triton the operations.
+enum class By : uint8_t { kCpu, kGpu, kTriton };
+
+inline std::set<std::string> shown_by(const Case& c, By by) {
+  if (by == By::kTriton) return base::testing::names_applied(c.compute);
+  std::set<std::string> all;
+  if (by == By::kGpu) {
+    for (const std::string& pattern : c.gpu) all.insert("on a GPU: " + pattern);
+    for (const std::string& pattern : c.cuda) all.insert("on NVIDIA's: " + pattern);
+    return all;
+  }
   for (const std::string& pattern : c.patterns) all.insert("on a CPU: " + pattern);
-  for (const std::string& pattern : c.gpu) all.insert("on a GPU: " + pattern);
-  for (const std::string& pattern : c.cuda) all.insert("on NVIDIA's: " + pattern);
   for (const std::string& input : c.inputs) {
     all.merge(base::testing::names_applied(input));
     all.insert(fmt::format("{} dimensions", 1 + std::count(input.begin(), input.end(), ',')));
@@ -73,7 +80,9 @@ inline std::set<std::string> shown_by(const Case& c) {
 }
 
 /// What `make check` takes: cases that together show all that any case shows. Or the others.
-inline std::vector<Case> cases(bool checked) { return base::testing::part_of(cases(), checked, shown_by); }
+inline std::vector<Case> cases(bool checked, By by) {
+  return base::testing::part_of(cases(), checked, [by](const Case& c) { return shown_by(c, by); });
+}
 
 struct Extents {
   const char *D, *B, *A, *N;

@@ -53,8 +53,8 @@ TEST_P(GpuFamilies, EveryOfferIsAccepted) {
 }
 
 std::string name_of_case(const testing::TestParamInfo<Case>& info) { return families_testing::test_name(info.param); }
-INSTANTIATE_TEST_SUITE_P(Cases, GpuFamilies, testing::ValuesIn(families_testing::cases(true)), name_of_case);
-INSTANTIATE_TEST_SUITE_P(LongCases, GpuFamilies, testing::ValuesIn(families_testing::cases(false)), name_of_case);
+INSTANTIATE_TEST_SUITE_P(Cases, GpuFamilies, testing::ValuesIn(families_testing::cases(true, families_testing::By::kGpu)), name_of_case);
+INSTANTIATE_TEST_SUITE_P(LongCases, GpuFamilies, testing::ValuesIn(families_testing::cases(false, families_testing::By::kGpu)), name_of_case);
 
 }  // namespace
 }  // namespace hone::pattern

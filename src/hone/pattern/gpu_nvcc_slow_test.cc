@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "hone/base/file.h"
+#include "hone/base/testing/covering.h"
 #include "hone/pattern/gpu_matmul.h"
 #include "hone/pattern/library.h"
 #include "hone/pattern/plain_testing.h"
@@ -74,7 +75,8 @@ std::vector<TaskFile> some() {
   return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(Tasks, GpuNvcc, testing::ValuesIn(some()), [](const auto& parameter) { return "t" + parameter.param.name; });
+INSTANTIATE_TEST_SUITE_P(Tasks, GpuNvcc, testing::ValuesIn(base::testing::one_of_each(2, some())), [](const auto& parameter) { return "t" + parameter.param.name; });
+INSTANTIATE_TEST_SUITE_P(LongTasks, GpuNvcc, testing::ValuesIn(some()), [](const auto& parameter) { return "t" + parameter.param.name; });
 
 }  // namespace
 }  // namespace hone::pattern

@@ -42,8 +42,8 @@ TEST_P(TritonFamilies, PlainLoopsAndEveryOfferAreAccepted) {
 }
 
 std::string name_of_triton_case(const testing::TestParamInfo<Case>& info) { return families_testing::test_name(info.param); }
-INSTANTIATE_TEST_SUITE_P(Cases, TritonFamilies, testing::ValuesIn(families_testing::cases(true)), name_of_triton_case);
-INSTANTIATE_TEST_SUITE_P(LongCases, TritonFamilies, testing::ValuesIn(families_testing::cases(false)), name_of_triton_case);
+INSTANTIATE_TEST_SUITE_P(Cases, TritonFamilies, testing::ValuesIn(families_testing::cases(true, families_testing::By::kTriton)), name_of_triton_case);
+INSTANTIATE_TEST_SUITE_P(LongCases, TritonFamilies, testing::ValuesIn(families_testing::cases(false, families_testing::By::kTriton)), name_of_triton_case);
 
 }  // namespace
 }  // namespace hone::pattern

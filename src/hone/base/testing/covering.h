@@ -62,6 +62,14 @@ std::vector<Case> part_of(const std::vector<Case>& cases, bool covers, const Sho
   return part;
 }
 
+/// Of neighbours in a table, which differ in one thing, one of each `n`.
+template <typename Case>
+std::vector<Case> one_of_each(size_t n, const std::vector<Case>& cases) {
+  std::vector<Case> part;
+  for (size_t i = 0; i < cases.size(); i += n) part.push_back(cases[i]);
+  return part;
+}
+
 /// The names in a text of the task language that stand before '(' or '[': operations, and types of inputs.
 inline std::set<std::string> names_applied(std::string_view text) {
   std::set<std::string> names;
