@@ -109,6 +109,13 @@ uint64_t step_of(const OrderInfo& order, int64_t blocks) {
   return step;
 }
 
+/// Another word for each number of a secret.
+uint64_t unforeseen(uint64_t secret, uint64_t number) {
+  uint64_t word = (secret ^ (number + 1) * 0x9E3779B97F4A7C15) * 0xBF58476D1CE4E5B9;
+  word = (word ^ word >> 29) * 0x94D049BB133111EB;
+  return word >> 32;
+}
+
 /// Fixed pool of threads, the calling one included. Between batches it sleeps on a futex; inside a
 /// batch it spins, because there a wake-up would cost more than the work between two launches.
 class Pool {
@@ -154,7 +161,7 @@ class Pool {
   void run(const Job& job) {
     const bool alone = job.order.order == BlockOrder::kForwardsAlone || job.order.order == BlockOrder::kBackwardsAlone;
     if (size_ > 1 && !alone && (job.blocks > job.chunk || job.only >= 0)) return spread(job);
-    job.run(scratch_[0].at(), 0, job.blocks);
+    deeper(job, 0, [&] { job.run(scratch_[0].at(), 0, job.blocks); });
   }
   /// f(index) on each thread; between begin_batch() and end_batch().
   template <class F>
@@ -180,11 +187,23 @@ class Pool {
     const Job job = job_;
     if (job.each) return job.each(job.context, index);
     if (job.only >= 0 && job.only != index) return;
-    for (;;) {
-      const int64_t begin = next_.fetch_add(job.chunk, std::memory_order_relaxed);
-      if (begin >= job.blocks) return;
-      job.run(scratch_[static_cast<size_t>(index)].at(), begin, std::min(begin + job.chunk, job.blocks));
-    }
+    deeper(job, index, [&] {
+      for (;;) {
+        const int64_t begin = next_.fetch_add(job.chunk, std::memory_order_relaxed);
+        if (begin >= job.blocks) return;
+        job.run(scratch_[static_cast<size_t>(index)].at(), begin, std::min(begin + job.chunk, job.blocks));
+      }
+    });
+  }
+
+  /// f() where its frames lie up to 64 pages deeper, but in the usual order, which is timed: who goes by the page of a local meets many.
+  template <class F>
+  static void deeper(const Job& job, int index, F f) {
+    constexpr uint64_t kPages = 64;
+    if (kSanitized || job.order.order == BlockOrder::kUsual) return f();
+    auto* const above = static_cast<volatile char*>(__builtin_alloca((unforeseen(job.order.seed, static_cast<uint64_t>(index)) % kPages + 1) * page()));
+    *above = 0;
+    f();
   }
 
   void serve(int index) {
@@ -214,14 +233,14 @@ class Pool {
   alignas(64) std::atomic<uint32_t> awake_{0};
 };
 
-/// Maps a region on a huge-page boundary (so that huge pages stay huge) with nothing accessible on
-/// either side: a step outside it faults.
-std::byte* map_between_cliffs(const RegionInfo& info, int fd) {
+/// Maps a region with nothing accessible on either side: a step outside it faults. On a huge-page boundary (so that huge pages stay
+/// huge), or so many small pages behind one: of regions that always begin there a kernel would see some bits of an address as zeros only.
+std::byte* map_between_cliffs(const RegionInfo& info, int fd, uint64_t pages) {
   constexpr uintptr_t kHuge = uintptr_t{2} << 20;
   const auto bytes = static_cast<size_t>(info.bytes);
-  void* reserve = mmap(nullptr, bytes + 2 * kHuge, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* reserve = mmap(nullptr, bytes + 3 * kHuge, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (reserve == MAP_FAILED) return nullptr;
-  const uintptr_t base = (reinterpret_cast<uintptr_t>(reserve) + kHuge) / kHuge * kHuge;
+  const uintptr_t base = (reinterpret_cast<uintptr_t>(reserve) + kHuge) / kHuge * kHuge + pages % (kHuge / page()) * page();
   void* mapped = mmap(reinterpret_cast<void*>(base), bytes, info.writable ? PROT_READ | PROT_WRITE : PROT_READ,
                       MAP_SHARED | MAP_FIXED | MAP_POPULATE, fd, 0);
   return mapped == MAP_FAILED ? nullptr : static_cast<std::byte*>(mapped);
@@ -235,7 +254,7 @@ class Runner {
   bool map() {
     for (uint32_t i = 0; i < control_.regions; ++i) {
       const int fd = kFirstRegionFd + static_cast<int>(i);
-      std::byte* base = map_between_cliffs(control_.region[i], fd);
+      std::byte* base = map_between_cliffs(control_.region[i], fd, control_.edges != 0 ? unforeseen(control_.mark, i) : 0);
       if (!base) return false;
       close(fd);
       regions_.push_back(base);
