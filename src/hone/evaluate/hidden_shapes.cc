@@ -45,6 +45,10 @@ int64_t at_tiles_edge(base::Rng& rng, int64_t least, int64_t most) {
   return whole * tile + tails[random_below(rng, std::size(tails))];
 }
 
+/// Whether n / n is less than 1 for whoever multiplies by a reciprocal in float: rows and columns are told from a flat index so, and an
+/// eighth of all extents tells that it is wrong.
+bool misses_itself(int64_t n) { return static_cast<float>(n) * (1.0F / static_cast<float>(n)) < 1; }
+
 }  // namespace
 
 int64_t random_extent(base::Rng& rng, int64_t most, bool aligned) {
@@ -67,7 +71,13 @@ int64_t random_extent(base::Rng& rng, int64_t most, bool aligned) {
       while (prime > 2 && !is_prime(prime)) --prime;
       return prime;
     }
-    case 7:
+    case 7: {
+      constexpr int64_t kFar = 64;
+      const int64_t from = any_magnitude(rng, most);
+      for (int64_t n = from; n <= std::min(most, from + kFar); ++n)
+        if (misses_itself(n)) return n;
+      return from;
+    }
     case 8: return std::min(most, any_magnitude(rng, most) | 1);
     default: return any_magnitude(rng, most);
   }

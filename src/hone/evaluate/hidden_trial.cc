@@ -37,8 +37,12 @@ std::span<const Family> hidden_families(const task::Task& task) {
 /// A second of the emulator is a millisecond of a device. There the same extents meet in smaller products, shapes with fewer threads
 /// and less arithmetic come first. What is long is so by itself, once along each symbol of a few, as far as a call stays cheap.
 constexpr int64_t kMostEmulatedElements = 1 << 15, kFewThreads = 1 << 16, kManyThreads = 1 << 22;
-constexpr size_t kMostEmulatedLongs = 2;
-constexpr double kFewOperations = 1 << 20, kFewTiledOperations = 1 << 24;
+constexpr size_t kMostEmulatedLongs = 4;
+constexpr double kFewOperations = 1 << 20, kFewTiledOperations = 1 << 24, kLongOperations = 1 << 24;
+/// Of a long shape's batch on the emulator, by what others took: one that is expected to take longer is shortened until it is not, but for
+/// so short ones, which others are as well.
+constexpr double kLongSeconds = 1;
+constexpr int64_t kLeastLong = 1024, kShorter = 8, kMostBetween = 32;
 /// Of a shape that a plan alone tells from others; not on an emulator.
 constexpr int64_t kMostFarElements = 1 << 20;
 /// Shapes on other sides of what a plan tells apart.
@@ -99,15 +103,23 @@ double emulated_cost(const task::Task& task, const task::Bindings& bindings, int
 /// A shape, and the seconds that its longest batch took.
 using Took = std::pair<task::Bindings, double>;
 
-/// What a batch at a shape may take at most where time grows as extents do, judged by the shapes that were met.
-double expected_s(const task::Bindings& shape, std::span<const Took> met) {
+/// What a batch at a shape may take at most where time grows as a power of extents, judged by the shapes that were met.
+double expected_s(const task::Bindings& shape, std::span<const Took> met, double power = 1) {
   double least = HUGE_VAL;
   for (const auto& [other, seconds] : met) {
     double growth = 1;
     for (const auto& [symbol, extent] : shape) growth *= std::max(1.0, static_cast<double>(extent) / static_cast<double>(std::max<int64_t>(other.at(symbol), 1)));
-    least = std::min(least, seconds * growth);
+    least = std::min(least, seconds * std::pow(growth, power));
   }
   return met.empty() ? 0 : least;
+}
+
+/// The shape, its longest symbol shortened until a batch is expected to take no more than `most_s`, even if each element looks at all
+/// others; nothing where that leaves it short.
+std::optional<task::Bindings> shortened(task::Bindings shape, std::span<const Took> met, double most_s) {
+  int64_t& longest = std::ranges::max_element(shape, {}, [](const auto& symbol) { return symbol.second; })->second;
+  while (longest >= kLeastLong && expected_s(shape, met, 2) > most_s) longest -= longest / 4;
+  return longest >= kLeastLong ? std::optional(std::move(shape)) : std::nullopt;
 }
 
 /// What to do about a kernel whose time grows faster than the task's: empty where no symbol is longer than in all workloads. Names no number of
@@ -209,29 +221,45 @@ Result<std::unique_ptr<Stage>> HiddenTrial::make_stage(const task::Bindings& bin
   return stage;
 }
 
-std::vector<task::Bindings> HiddenTrial::edges_and_longs(const kernel::Kernel& kernel) const {
+bool HiddenTrial::admits(const kernel::Kernel& kernel, const task::Bindings& bindings) const {
+  const task::Bindings& first = loader_.task().workloads.front().bindings;
+  if (std::ranges::any_of(kernel.header.specialise, [&](const std::string& symbol) { return bindings.at(symbol) != first.at(symbol); })) return false;
+  const auto applies = kernel::applies(kernel, bindings, loader_.limits_for(kernel));
+  return applies && *applies;
+}
+
+std::vector<task::Bindings> HiddenTrial::beside_edges(const kernel::Kernel& kernel) const {
   const task::Task& task = loader_.task();
-  const kernel::Limits limits = loader_.limits_for(kernel);
   const bool emulates = loader_.emulates(kernel);
-  const task::Bindings& first = task.workloads.front().bindings;
-  int64_t most_elements = emulates ? kMostEmulatedElements / 4 : kMostHiddenElements;
   const auto fits = [&](const task::Bindings& bindings) {
-    if (!is_small(task, bindings, most_elements, emulates ? kFewOperations : ShapeSearch().most_operations)) return false;
-    if (std::ranges::any_of(kernel.header.specialise, [&](const std::string& symbol) { return bindings.at(symbol) != first.at(symbol); })) return false;
-    const auto applies = kernel::applies(kernel, bindings, limits);
-    if (!applies || !*applies) return false;
-    const auto threads = emulates ? threads_needed(kernel, task, bindings, limits) : 0;
+    if (!is_small(task, bindings, emulates ? kMostEmulatedElements / 4 : kMostHiddenElements, emulates ? kFewOperations : ShapeSearch().most_operations)) return false;
+    if (!admits(kernel, bindings)) return false;
+    const auto threads = emulates ? threads_needed(kernel, task, bindings, loader_.limits_for(kernel)) : 0;
     return threads && *threads <= kFewThreads / 4 && (!emulates || emulated_cost(task, bindings, *threads) <= 1);
   };
-  std::vector<task::Bindings> all = edges(task, fits, base::secret_seed());
-  if (!emulates) return all;
-  most_elements = kMostEmulatedElements;
+  return edges(task, fits, base::secret_seed());
+}
+
+std::vector<task::Bindings> HiddenTrial::emulated_longs(const kernel::Kernel& kernel) const {
+  const task::Task& task = loader_.task();
+  const auto fits = [&](const task::Bindings& bindings) {
+    return is_small(task, bindings, kMostEmulatedElements, kLongOperations, kMostBetween) && admits(kernel, bindings) &&
+           threads_needed(kernel, task, bindings, loader_.limits_for(kernel)).value_or(INT64_MAX) <= 2 * kFewThreads;
+  };
   base::Rng rng(base::secret_seed());
   std::vector<std::string> symbols = task.symbols();
   rng.shuffle(symbols);
   symbols.resize(std::min(symbols.size(), kMostEmulatedLongs));
-  for (const std::string& symbol : symbols)
-    if (auto shape = long_in(task, symbol, {.most = kMostEmulatedElements, .alone = true}, fits, rng)) all.push_back(std::move(*shape));
+  std::vector<task::Bindings> all;
+  for (const std::string& symbol : symbols) {
+    const auto shape = long_in(task, symbol, {.most = kMostEmulatedElements, .alone = true}, fits, rng);
+    if (!shape) continue;
+    // A shorter one first, by which to judge.
+    task::Bindings first = *shape;
+    first[symbol] /= kShorter;
+    all.push_back(std::move(first));
+    all.push_back(std::move(*shape));
+  }
   return all;
 }
 
@@ -243,10 +271,10 @@ std::vector<task::Bindings> HiddenTrial::other_sides(const kernel::Kernel& kerne
   search.least = thorough ? kSidesPromoted / 2 : 1;
   search.ones = thorough;
   search.whole = thorough ? kWholePromoted : 0;
-  if (emulates) search.most_elements = kMostEmulatedElements / 8, search.most_operations = kFewOperations, search.most /= 4, search.least = std::min(search.least, search.most);
+  if (emulates) search.most_elements = kMostEmulatedElements / 4, search.most_operations = kFewOperations, search.most /= 2, search.least = std::min(search.least, search.most);
   const kernel::Limits limits = loader_.limits_for(kernel);
   std::vector<task::Bindings> edges;
-  if (thorough) edges = edges_and_longs(kernel);
+  if (thorough) edges = beside_edges(kernel);
   std::erase_if(edges, [&](const task::Bindings& bindings) { return std::ranges::count(tried, bindings) > 0; });
   std::vector<task::Bindings> known(tried.begin(), tried.end());
   known.insert(known.end(), edges.begin(), edges.end());
@@ -267,7 +295,7 @@ std::vector<task::Bindings> HiddenTrial::other_sides(const kernel::Kernel& kerne
   known.insert(known.end(), all.begin(), all.end());
   std::vector<task::Bindings> far;
   ShapeSearch one{.most = 1, .most_elements = kMostFarElements};
-  if (emulates) one.most_elements = kMostHiddenElements, one.most_operations = kFewOperations;
+  if (emulates) one.most_elements = kMostFarElements / 2, one.most_operations = 4 * kFewOperations;
   for (int i = 0; i < 2; ++i) std::ranges::move(untried_sides(kernel, loader_.task(), limits, known, base::secret_seed(), one), std::back_inserter(far));
   if (emulates) std::erase_if(far, has_more_threads(kManyThreads));
   all.insert(all.end(), edges.begin(), edges.end());
@@ -437,12 +465,15 @@ Result<Verdict> HiddenTrial::check(const kernel::Kernel& kernel, int most, bool 
   }
   Verdict closest;
   const size_t shared = shapes.size();
-  size_t baked = 0;  // from here on: at other values of what it bakes in
+  std::pair<size_t, size_t> longs;  // from the first on, before the second: as long as a call of the emulator may be
+  size_t baked = 0;                 // from here on: at other values of what it bakes in
   {
     const Stopwatch watch(spent.verify);
     const std::vector<task::Bindings> sides = other_sides(kernel, shapes, thorough);
     shapes.insert(shapes.end(), sides.begin(), sides.end());
-    baked = shapes.size();
+    longs.first = shapes.size();
+    if (thorough && loader_.emulates(kernel)) std::ranges::move(emulated_longs(kernel), std::back_inserter(shapes));
+    longs.second = baked = shapes.size();
     if (thorough) std::ranges::move(baked_otherwise(kernel), std::back_inserter(shapes));
     generic_ |= std::any_of(sides.begin(), sides.end(), [&](const task::Bindings& side) { return !is_workload(loader_.task(), side); });
   }
@@ -451,8 +482,13 @@ Result<Verdict> HiddenTrial::check(const kernel::Kernel& kernel, int most, bool 
   bool elsewhere = false;  // than at workloads
   std::vector<Took> met;
   for (size_t i = 0; i < shapes.size(); ++i) {
-    const task::Bindings bindings = shapes[i];
     const Stopwatch watch(spent.verify);
+    if (i >= longs.first && i < longs.second) {
+      auto shape = shortened(std::move(shapes[i]), met, kLongSeconds);
+      if (!shape || !admits(kernel, *shape)) continue;
+      tried_.insert(shapes[i] = std::move(*shape));
+    }
+    const task::Bindings bindings = shapes[i];
     if (unshipped(kernel, bindings)) {
       // Every kernel meets every family.
       if (const auto least = ++passed == shapes.size() ? own_shape(kernel) : std::nullopt) {

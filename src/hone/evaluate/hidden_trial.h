@@ -36,9 +36,12 @@ class HiddenTrial {
   [[nodiscard]] std::optional<task::Bindings> own_shape(const kernel::Kernel& kernel) const;
   /// Shapes that only this kernel is tried on: where its plan goes ways that it does not go at those of `tried`.
   [[nodiscard]] std::vector<task::Bindings> other_sides(const kernel::Kernel& kernel, std::span<const task::Bindings> tried, bool thorough);
-  /// Shapes beside tiles, beside workloads and of equal extents that the kernel admits; for the emulator also some that are long in one
-  /// symbol and nothing else, as far as a call costs it little.
-  [[nodiscard]] std::vector<task::Bindings> edges_and_longs(const kernel::Kernel& kernel) const;
+  /// Whether its conditions hold there, and what it bakes in has the first workload's values.
+  [[nodiscard]] bool admits(const kernel::Kernel& kernel, const task::Bindings& bindings) const;
+  /// Shapes beside tiles, beside workloads and of equal extents that the kernel admits; for the emulator as far as a call costs it little.
+  [[nodiscard]] std::vector<task::Bindings> beside_edges(const kernel::Kernel& kernel) const;
+  /// For the emulator: shapes that are long in one symbol and nothing else. How long a call may be, those before tell (check()).
+  [[nodiscard]] std::vector<task::Bindings> emulated_longs(const kernel::Kernel& kernel) const;
   /// Shapes at which symbols that it bakes in have other values than any workload's. None for a kernel that bakes in nothing.
   [[nodiscard]] std::vector<task::Bindings> baked_otherwise(const kernel::Kernel& kernel);
   /// Whether it was built elsewhere, for other shapes, and there is no compiler: nobody can judge it at this one here.

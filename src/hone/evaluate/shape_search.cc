@@ -20,7 +20,7 @@ using task::IntExpr;
 constexpr size_t kCandidates = 400;
 /// Conditions that are looked at: a plan that has more is looked at in part.
 constexpr size_t kMostConditions = 96;
-constexpr int64_t kMostNumber = int64_t{1} << 24;
+constexpr int64_t kMostNumber = int64_t{1} << 24, kOftenMet = 2048;
 
 /// Whole numbers that the source spells out.
 std::set<int64_t> literals_of(std::string_view source) {
@@ -63,6 +63,31 @@ class Sides {
     for (const int64_t number : literals_of(kernel.source)) numbers_.push_back(number);
     for (const std::string& symbol : ones) add(IntExpr::symbol(symbol) - IntExpr(1));
     if (!ones.empty()) numbers_.push_back(1);
+  }
+
+  /// From where on a condition is another than for less, of each symbol while the others are 1: `min(ceil_div(N, 256), 128)` spells no
+  /// number of which 32,769 is a few times. Nothing where numbers say it, or extents at random are as long.
+  [[nodiscard]] std::vector<std::pair<int64_t, size_t>> turns(const std::vector<std::string>& symbols) const {
+    std::set<std::pair<int64_t, size_t>> all;
+    for (const IntExpr& e : conditions_)
+      for (size_t k = 0; k < symbols.size(); ++k) {
+        if (!e.symbols().contains(symbols[k])) continue;
+        Bindings bindings;
+        for (const std::string& symbol : symbols) bindings[symbol] = 1;
+        const auto holds = [&](int64_t extent) {
+          bindings[symbols[k]] = extent;
+          const auto value = e.eval(bindings);
+          return !value ? 2 : *value != 0 ? 1 : 0;
+        };
+        for (int64_t less = kOftenMet, more = 2 * less; more <= kMostNumber; less = more, more *= 2) {
+          const int before = holds(less);
+          if (holds(more) == before) continue;
+          int64_t last = less, first = more;
+          while (first - last > 1) (holds((last + first) / 2) == before ? last : first) = (last + first) / 2;
+          if (std::ranges::none_of(numbers_, [&](int64_t number) { return std::abs(number - first) <= 1; })) all.emplace(first, k);
+        }
+      }
+    return {all.begin(), all.end()};
   }
 
   /// What holds at this shape; an expression that has no value there counts as another side.
@@ -108,8 +133,9 @@ struct Mark {
   std::optional<size_t> times;  ///< the number is one of this symbol's extents: as long as it, or twice
 };
 
-std::vector<Mark> marks_of(const std::vector<int64_t>& numbers, size_t symbols, base::Rng& rng) {
+std::vector<Mark> marks_of(const std::vector<int64_t>& numbers, const std::vector<std::pair<int64_t, size_t>>& turns, size_t symbols, base::Rng& rng) {
   std::vector<Mark> marks;
+  for (const auto& [number, symbol] : turns) marks.push_back({number, symbol, rng.below(2) == 0, std::nullopt});
   for (const int64_t number : numbers)
     for (size_t symbol = 0; symbol < symbols; ++symbol) marks.push_back({number, symbol, rng.below(2) == 0, std::nullopt});
   std::vector<Mark> others = marks;
@@ -134,13 +160,41 @@ int64_t extent_at(const Mark& mark, base::Rng& rng) {
   }
 }
 
+/// Of each symbol the rests of a division by 16 that no shape has shown yet: what is wrong at one of them, in no tile's tail, is met by
+/// chance only where extents are drawn one by one.
+class Rests {
+ public:
+  explicit Rests(const std::vector<std::string>& symbols) {
+    for (const std::string& symbol : symbols)
+      for (int64_t rest = 0; rest < kOf; ++rest) left_[symbol].push_back(rest);
+  }
+  void meet(const Bindings& bindings) {
+    for (auto& [symbol, rests] : left_)
+      if (const int64_t extent = bindings.at(symbol); extent >= kOf) std::erase(rests, extent % kOf);
+  }
+  /// Moves extents up to where their rest is new, three in four of them: a kernel may ask for multiples of something.
+  void move(Bindings& bindings, base::Rng& rng) const {
+    for (const auto& [symbol, rests] : left_) {
+      int64_t& extent = bindings.at(symbol);
+      if (extent < kOf || rests.empty() || rng.below(4) == 0) continue;
+      extent += (rests[rng.below(rests.size())] - extent % kOf + kOf) % kOf;
+    }
+  }
+
+ private:
+  static constexpr int64_t kOf = 16;
+  std::map<std::string, std::vector<int64_t>> left_;
+};
+
 /// A shape at random, with a symbol where the mark says, or its product with another beside the number.
-Bindings guess(const std::vector<std::string>& symbols, const Bindings& like, const std::optional<Mark>& mark, int64_t most_elements, base::Rng& rng) {
+Bindings guess(const std::vector<std::string>& symbols, const Bindings& like, const std::optional<Mark>& mark, const Rests& rests, int64_t most_elements,
+               base::Rng& rng) {
   Bindings bindings = like;
   int64_t most = int64_t{1} << (2 + draw_below(rng, 12));
   if (mark && !mark->times) most = std::min(most, std::max<int64_t>(4, most_elements / mark->number / 2));
   for (const std::string& symbol : symbols)
     if (rng.below(4) != 0) bindings[symbol] = random_extent(rng, most, rng.below(2) == 0);
+  rests.move(bindings, rng);
   if (!mark) return bindings;
   const std::string& first = symbols[mark->symbol];
   if (mark->times) {
@@ -204,14 +258,15 @@ std::vector<Bindings> untried_sides(const kernel::Kernel& kernel, const task::Ta
     for (size_t i = 0; i < all.size(); ++i) is_new |= keep ? known.insert({i, all[i]}).second : !known.contains({i, all[i]});
     return is_new;
   };
-  for (const Bindings& bindings : tried) (void)learn(bindings, true);
+  Rests rests(symbols);
+  for (const Bindings& bindings : tried) (void)learn(bindings, true), rests.meet(bindings);
   base::Rng rng(seed, 0x73696465);
   const Bindings& first = task.workloads.front().bindings;
   // In turns, so that none is left out by chance while another has had many.
   std::vector<int64_t> numbers = sides.numbers();
   std::ranges::sort(numbers);
   numbers.erase(std::ranges::unique(numbers).begin(), numbers.end());
-  const std::vector<Mark> marks = marks_of(numbers, symbols.size(), rng);
+  const std::vector<Mark> marks = marks_of(numbers, sides.turns(symbols), symbols.size(), rng);
   size_t turn = 0;
   const auto bake_in = [&](Bindings& bindings) {
     for (const std::string& symbol : kernel.header.specialise)
@@ -232,8 +287,9 @@ std::vector<Bindings> untried_sides(const kernel::Kernel& kernel, const task::Ta
     const std::optional<Mark> mark = marks.empty() || (!anything && rng.below(3) == 0) ? std::nullopt : std::optional(marks[turn % marks.size()]);
     const bool is_anywhere = anything && (marks.empty() ? i % 2 == 0 : i % 4 == 0);
     Bindings bindings = is_anywhere ? anywhere(symbols, search.most_elements, rng)
-                                    : guess(symbols, task.workloads[rng.below(task.workloads.size())].bindings, mark, search.most_elements, rng);
+                                    : guess(symbols, task.workloads[rng.below(task.workloads.size())].bindings, mark, rests, search.most_elements, rng);
     if (!anything) ++turn;
+    if (is_anywhere) rests.move(bindings, rng);
     bake_in(bindings);
     const auto fits = kernel::applies(kernel, bindings, limits);
     if (!fits || !*fits || !(anything || learn(bindings, false))) continue;
@@ -241,6 +297,7 @@ std::vector<Bindings> untried_sides(const kernel::Kernel& kernel, const task::Ta
     if (!is_small(task, bindings, search.most_elements, search.most_operations)) continue;
     if (anything && !is_anywhere) ++turn;
     (void)learn(bindings, true);
+    rests.meet(bindings);
     found.push_back(std::move(bindings));
   }
   return found;

@@ -34,7 +34,9 @@ std::vector<IntExpr> distinctions(const IntExpr& expression) {
         all.push_back(int_compare(IntOp::kEq, IntExpr::mod(node.args[0], node.args[1]), 0));
         return all.push_back(int_compare(IntOp::kLt, node.args[0], node.args[1]));
       case IntOp::kMin: case IntOp::kMax:
-        for (size_t i = 1; i < node.args.size(); ++i) all.push_back(int_compare(IntOp::kLt, node.args[0], node.args[i]));
+        // Equal is a side of its own: what ends at min(N, 128) blocks is right at 128.
+        for (size_t i = 1; i < node.args.size(); ++i)
+          for (const IntOp op : {IntOp::kLt, IntOp::kGt}) all.push_back(int_compare(op, node.args[0], node.args[i]));
         return;
       default: return;
     }
