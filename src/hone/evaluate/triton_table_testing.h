@@ -1,5 +1,6 @@
 // The table of small Triton kernels (test/triton): a file a kernel, with the task that it is for and the verdict it must get.
-//   # task: y = 2 * x | x=f32[1000] |              symbols behind the bar; "| nan" behind them: NaN belongs to the contract
+//   # task: y = 2 * x | x=f32[1000] |              symbols behind the bar; "| nan" behind them: NaN belongs to the contract;
+//                                                  an input "i=i32[8]:index(4)" holds whole numbers from 0 to 3
 //   # expect: accepted          or: out of bounds: words of the reason;   wrong or less accurate
 // Shapes are numbers, so each kernel is built once: what Triton made of it is kept in test/triton/ttir.json.gz, and the
 // interpreter is tested where there is no Triton.
@@ -43,8 +44,21 @@ struct TritonCase {
       for (std::string word; of >> word;) all.push_back(word);
       return all;
     };
-    auto made = task::task_from_expressions(parts[0], split(parts[1]), split(parts[2]));
-    if (made) made->nan_policy = parts[3] == " nan";
+    // "i=i32[N]:index(V)": whole numbers from 0 to V - 1.
+    std::vector<std::string> inputs = split(parts[1]), bounds(inputs.size());
+    for (size_t i = 0; i < inputs.size(); ++i)
+      if (const size_t at = inputs[i].find(":index("); at != std::string::npos) {
+        bounds[i] = inputs[i].substr(at + 7, inputs[i].size() - at - 8);
+        inputs[i].resize(at);
+      }
+    auto made = task::task_from_expressions(parts[0], inputs, split(parts[2]));
+    if (!made) return made;
+    for (size_t i = 0; i < inputs.size(); ++i)
+      if (!bounds[i].empty()) {
+        HONE_TRY(made->inputs[i].index_bound, task::IntExpr::parse(bounds[i]));
+        made->inputs[i].domain = task::Domain::kIndex;
+      }
+    made->nan_policy = parts[3] == " nan";
     return made;
   }
 };

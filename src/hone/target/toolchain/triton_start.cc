@@ -33,13 +33,36 @@ void add_tunable(kernel::Header& header, const std::string& name, std::vector<in
   if (!has_tunable(header, name)) header.tunables.push_back({name, std::move(values)});
 }
 
+/// What @triton.heuristics computes of the launch's arguments, by name: an expression of the header. Null pointers are asked for as "hone_null_NAME".
+Result<task::IntExpr> heuristic(const std::string& name, const json& function, const std::vector<kernel::Argument>& args, const std::string& where) {
+  const auto refuse = [&](const std::string& what) {
+    return fail(ErrorCode::kInput, fmt::format("the heuristic {} of {} {}", name, function.value("name", ""), what), "leave it out, and give the constant in the header: a tunable of its name, or \"=VALUE\"", where);
+  };
+  const auto parsed = task::IntExpr::parse(function["heuristics"].at(name).get<std::string>());
+  if (!parsed) return refuse("makes no expression: " + parsed.error().message);
+  std::map<std::string, task::IntExpr, std::less<>> known;
+  const json& parameters = function["parameters"];
+  for (size_t i = 0; i < std::min(parameters.size(), args.size()); ++i) {
+    const std::string parameter = parameters[i].value("name", "");
+    using Kind = kernel::Argument::Kind;
+    known.emplace("hone_null_" + parameter, task::IntExpr(args[i].kind == Kind::kNull || (args[i].kind == Kind::kConstant && args[i].tensor == "None") ? 1 : 0));
+    const bool is_number = args[i].kind == Kind::kI32 || args[i].kind == Kind::kI64 || (args[i].kind == Kind::kConstant && args[i].tensor.empty());
+    if (is_number) known.emplace(parameter, args[i].value);
+  }
+  for (const std::string& symbol : parsed->symbols())
+    if (!known.contains(symbol)) return refuse(fmt::format("reads {}, which is no whole number of the launch", symbol));
+  return parsed->substitute(known);
+}
+
 /// Puts the constants among a launch's arguments. Says what is missing.
 Result<bool> complete_launch(kernel::Header& header, kernel::Launch& launch, const json& function, const std::string& where) {
+  const json heuristics = function.value("heuristics", json::object());
   const json& parameters = function["parameters"];
   const json& configs = function["configs"];
   bool changed = false;
   if (launch.args.size() < parameters.size()) {
     std::vector<kernel::Argument> args;
+    std::vector<size_t> computed;
     size_t next = 0;
     const auto of_run_time = static_cast<size_t>(std::count_if(parameters.begin(), parameters.end(), [](const json& p) { return !p.value("constant", false); }));
     if (launch.args.size() > of_run_time) return false;  // some constants are given: by position, as the compiler will see
@@ -56,7 +79,9 @@ Result<bool> complete_launch(kernel::Header& header, kernel::Launch& launch, con
       constant.kind = kernel::Argument::Kind::kConstant;
       constant.value = task::IntExpr::symbol(name);
       if (!values.empty()) add_tunable(header, name, values);
-      if (!has_tunable(header, name)) {
+      if (!has_tunable(header, name) && heuristics.contains(name)) {
+        computed.push_back(args.size());
+      } else if (!has_tunable(header, name)) {
         constant.tensor = parameter.value("default", "");
         if (constant.tensor.empty())
           return fail(ErrorCode::kInput, fmt::format("nothing says what the constant {} of {} is", name, launch.function),
@@ -65,8 +90,17 @@ Result<bool> complete_launch(kernel::Header& header, kernel::Launch& launch, con
       args.push_back(std::move(constant));
       changed = true;
     }
+    // A heuristic may ask for one that stands before it in the decorator: each is put in where it is known.
+    for (const size_t i : computed) {
+      HONE_TRY(args[i].value, heuristic(parameters[i].value("name", ""), function, args, where));
+    }
     launch.args = std::move(args);
   }
+  for (const auto& [key, to] : {std::pair{"num_warps", &launch.warps}, {"num_stages", &launch.stages}})
+    if (heuristics.contains(key)) {
+      HONE_TRY(*to, heuristic(key, function, launch.args, where));
+      changed = true;
+    }
   // The header's own words stand; those of its defaults' are the configurations'.
   for (const auto& [key, name, to, otherwise] : {std::tuple{"num_warps", "WARPS", &launch.warps, int64_t{4}}, {"num_stages", "STAGES", &launch.stages, int64_t{3}}})
     if (const auto values = values_in(configs, key); !values.empty() && to->is_constant() && to->constant() == otherwise) {

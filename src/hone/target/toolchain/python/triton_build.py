@@ -11,6 +11,7 @@ import linecache
 import os
 import re
 import sys
+import traceback
 import types
 
 import triton
@@ -37,10 +38,10 @@ def load(source):
     sys.modules["kernel"] = module
 
     def only_triton(name, *args, **kwargs):
-        if name.split(".")[0] != "triton": raise ImportError(name)
+        if name.split(".")[0] != "triton" and name != "math": raise ImportError(name)
         return __import__(name, *args, **kwargs)
 
-    module.__dict__["__builtins__"] = {"__import__": only_triton, "float": float, "range": range, "min": min, "max": max}
+    module.__dict__["__builtins__"] = {"__import__": only_triton, **{kind.__name__: kind for kind in (bool, int, float, tuple, dict, range, min, max, abs, len)}}
     exec(compile(checked.tree, FILE, "exec"), module.__dict__)  # noqa: S102: the tree is held to the whitelist
     return checked, module
 
@@ -152,7 +153,7 @@ def describe(checked, module):
         tuned = getattr(module, name)
         configs = [{**c.kwargs, "num_warps": c.num_warps, "num_stages": c.num_stages} for c in getattr(tuned, "configs", [])]
         out.append({"name": name, "line": node.lineno, "configs": configs, "zeroed": list(getattr(tuned, "reset_to_zero", [])),
-                    "restored": list(getattr(tuned, "restore_value", [])), "parameters": [
+                    "restored": list(getattr(tuned, "restore_value", [])), "heuristics": checked.heuristics.get(name, {}), "parameters": [
             {"name": p.name, "constant": p.is_constexpr, "default": repr(p.default) if p.has_default else ""} for p in function.params]})
     return {"functions": out}
 
@@ -183,6 +184,9 @@ def work(request):
         checked, module = load(request["source"])
     except Refused as refused:
         return {"error": refused.text, "line": refused.line, "column": refused.column, "refused": True}
+    except Exception as error:  # noqa: BLE001: a constant that cannot be computed, a name that is not there
+        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == FILE]
+        return {"error": f"{type(error).__name__}: {error}"[:600], "line": lines[-1] if lines else 0, "column": 1}
     try:
         if request["want"] == "describe": return describe(checked, module)
         made = [compile_one(module, request, wanted) for wanted in request["functions"]]
