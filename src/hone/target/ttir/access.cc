@@ -1,6 +1,4 @@
-// Memory: loads, stores, atomic operations, descriptors.
-#include <limits>
-
+// Memory: loads, stores, atomic operations.
 #include "hone/target/ttir/program.h"
 
 namespace hone::target::ttir {
@@ -108,6 +106,18 @@ void Program::store(const Op& op) {
   }
 }
 
+uint64_t Program::combined(std::string_view kind, Elem elem, uint64_t old, uint64_t mine) {
+  const Type type{elem, Elem::kNone, false, {}};
+  const Value a{type, {old}, {}}, b{type, {mine}, {}};
+  if (is_float(elem) && (kind == "fadd" || kind == "add")) return float_lane(a.number(0) + b.number(0), elem);
+  if (is_float(elem) && (kind == "max" || kind == "min")) return float_lane(of_floats(kind == "max" ? kMaxnumf : kMinnumf, a.number(0), b.number(0)), elem);
+  const int sub = kind == "add" ? kAddi : kind == "and" ? kAndi : kind == "or" ? kOri : kind == "xor" ? kXori : kind == "max" ? kMaxsi : kind == "min" ? kMinsi
+                  : kind == "umax" ? kMaxui : kind == "umin" ? kMinui : kNone;
+  if (sub == kNone || !is_int(elem)) unknown("an atomic " + std::string(kind) + " of this type");
+  uint8_t ignored = 0;
+  return of_integers(sub, static_cast<int64_t>(old), static_cast<int64_t>(mine), elem, ignored);
+}
+
 void Program::atomic(const Op& op) {
   const bool exchange = op.code == kCas, plain_load = op.code == kAtomicLoad, plain_store = op.code == kAtomicStore;
   const std::string kind = exchange || plain_load || plain_store ? "" : op.words.at(0);
@@ -144,86 +154,13 @@ void Program::atomic(const Op& op) {
         return {bits == to_memory(expected.lanes[lane_in(expected, i)], elem), to_memory(mine, elem)};
       }
       if (kind == "exch") return {true, to_memory(mine, elem)};
-      if (kind == "fadd") {
-        const Value a{Type{elem, Elem::kNone, false, {}}, {old}, {}}, b{Type{elem, Elem::kNone, false, {}}, {mine}, {}};
-        return {true, to_memory(float_lane(a.number(0) + b.number(0), elem), elem)};
-      }
-      uint8_t ignored = 0;
-      const int sub = kind == "add" ? kAddi : kind == "and" ? kAndi : kind == "or" ? kOri : kind == "xor" ? kXori : kind == "max" ? kMaxsi : kind == "min" ? kMinsi
-                      : kind == "umax" ? kMaxui : kind == "umin" ? kMinui : kNone;
-      if (sub == kNone || !is_int(elem)) unknown("tt.atomic_rmw " + kind);
-      return {true, to_memory(of_integers(sub, static_cast<int64_t>(old), static_cast<int64_t>(mine), elem, ignored), elem)};
+      return {true, to_memory(combined(kind, elem, old, mine), elem)};
     };
     value.lanes[i] = from_memory(memory_.atomic(address, bytes, acquire, release, bad[i], change), elem);
     any |= bad[i] != 0;
   }
   if (any) value.bad = std::move(bad);
   result(op, std::move(value));
-}
-
-/// A descriptor's lanes: base, extents, strides, and whether what is outside is NaN.
-void Program::descriptor(const Op& op) {
-  if (op.code == kMakeDescriptor) {
-    const Type& type = last_type(op);
-    Value value{type, {}, {}};
-    value.type.tensor = false;
-    for (size_t i = 0; i < op.operands.size(); ++i) {
-      const Value& part = operand(op, i);
-      value.lanes.push_back(i == 0 ? checked_address(part, 0, "a descriptor") : static_cast<uint64_t>(decided(part, "a descriptor")));
-    }
-    const size_t rank = type.shape.size();
-    if (value.lanes.size() != 1 + 2 * rank) unknown("a descriptor of this form");
-    const auto padding = op.attributes.find("padding");
-    value.lanes.push_back(padding != op.attributes.end() && padding->second.find('2') != std::string::npos);
-    if (value.lanes[0] % 16) throw Stop{simt::Finding::kUndefined, "a descriptor's tensor begins on no multiple of 16 bytes"};
-    for (size_t d = 0; d < rank; ++d) {
-      const auto stride = static_cast<int64_t>(value.lanes[1 + rank + d]) * bytes_of(type.pointee);
-      if (d + 1 == rank ? static_cast<int64_t>(value.lanes[1 + rank + d]) != 1 : stride % 16 != 0)
-        throw Stop{simt::Finding::kUndefined, d + 1 == rank ? "a descriptor's last stride is not 1" : "a descriptor's stride of " + std::to_string(stride) + " bytes is no multiple of 16"};
-    }
-    return result(op, std::move(value));
-  }
-  const Value& made = operand(op, 0);
-  const bool loads = op.code == kDescriptorLoad;
-  const size_t rank = made.type.shape.size();
-  const size_t indices = op.operands.size() - (loads ? 1 : 2);
-  if (indices != rank || made.lanes.size() != 2 + 2 * rank) unknown(op.name + " of this form");
-  std::vector<int64_t> begin;
-  for (size_t d = 0; d < rank; ++d) begin.push_back(decided(operand(op, 1 + d), "a descriptor's place"));
-  Type type = loads ? last_type(op) : operand(op, op.operands.size() - 1).type;
-  int64_t block_lanes = 1;
-  for (const int64_t extent : made.type.shape) block_lanes *= extent;
-  if (type.lanes() != block_lanes) unknown(op.name + " of a block of another size");
-  const Elem elem = made.type.pointee;
-  const int bytes = bytes_of(elem);
-  Value value{type, std::vector<uint64_t>(static_cast<size_t>(block_lanes)), {}};
-  std::vector<uint8_t> bad(value.lanes.size(), 0);
-  bool any = false;
-  for (size_t i = 0; i < value.lanes.size(); ++i) {
-    size_t rest = i;
-    bool inside = true;
-    uint64_t address = made.lanes[0];
-    for (size_t d = rank; d-- > 0;) {
-      const int64_t here = begin[d] + static_cast<int64_t>(rest % static_cast<size_t>(made.type.shape[d]));
-      rest /= static_cast<size_t>(made.type.shape[d]);
-      inside = inside && here >= 0 && here < static_cast<int64_t>(made.lanes[1 + d]);
-      address += static_cast<uint64_t>(here * static_cast<int64_t>(made.lanes[1 + rank + d]) * bytes);
-    }
-    if (!inside) {
-      if (loads) value.lanes[i] = made.lanes.back() && is_float(elem) ? float_lane(std::numeric_limits<double>::quiet_NaN(), elem) : 0;
-      continue;
-    }
-    if (loads) {
-      value.lanes[i] = from_memory(memory_.load(address, bytes, bad[i]), elem);
-      any |= bad[i] != 0;
-    } else {
-      const Value& stored = operand(op, op.operands.size() - 1);
-      check_stored(stored, i);
-      memory_.store(address, bytes, to_memory(stored.lanes[i], elem));
-    }
-  }
-  if (any) value.bad = std::move(bad);
-  if (loads) result(op, std::move(value));
 }
 
 }  // namespace hone::target::ttir

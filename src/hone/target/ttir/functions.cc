@@ -1,4 +1,5 @@
 // Functions of lanes: casts, one and two operands, libdevice's.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -8,8 +9,14 @@
 namespace hone::target::ttir {
 namespace {
 
-bool classifies(std::string_view symbol) { return symbol.starts_with("__nv_isnan") || symbol.starts_with("__nv_isinf") || symbol.starts_with("__nv_finite"); }
-bool is_fma(std::string_view symbol) { return symbol == "__nv_fmaf" || symbol == "__nv_fma"; }
+bool is_fma(std::string_view symbol) { return symbol == "__nv_fmaf" || symbol == "__nv_fma" || symbol == "__nv_fmaf_rn" || symbol == "__nv_fma_rn"; }
+/// The same bits as another type's.
+bool is_bits(std::string_view symbol) { return symbol.find("_as_") != std::string_view::npos; }
+/// "__nv_int2float_rn": an integer to the nearest float.
+bool is_of_integer(std::string_view symbol) {
+  return symbol.ends_with("_rn") && (symbol.find("2float") != std::string_view::npos || symbol.find("2double") != std::string_view::npos) && symbol.find("double2") == std::string_view::npos;
+}
+bool is_unsigned(std::string_view symbol) { return symbol.starts_with("__nv_u"); }
 
 uint64_t of_integer(int64_t integer, bool from_unsigned, Elem source, Elem to) {
   const int64_t number = from_unsigned ? unsigned_part(integer, source) : source == Elem::kI1 ? -integer : integer;
@@ -44,7 +51,10 @@ std::string symbol_of(const Op& op) {
   return symbol;
 }
 
-bool is_external(std::string_view symbol) { return function_of_one(symbol) || function_of_two(symbol) || is_fma(symbol) || classifies(symbol); }
+bool is_external(std::string_view symbol) {
+  return function_of_one(symbol) || function_of_two(symbol) || function_of_integers(symbol) || function_of_mixed(symbol) || function_to_integer(symbol) || is_fma(symbol) || is_bits(symbol) ||
+         is_of_integer(symbol);
+}
 
 void Program::cast(const Op& op) {
   const Value& from = operand(op, 0);
@@ -118,33 +128,43 @@ void Program::function(const Op& op) {
 
 void Program::external(const Op& op) {
   const std::string symbol = symbol_of(op);
-  const OfOne one = op.operands.size() == 1 ? function_of_one(symbol) : nullptr;
-  const OfTwo two = op.operands.size() == 2 ? function_of_two(symbol) : nullptr;
-  const Value& a = operand(op, 0);
+  const size_t count = op.operands.size();
+  if (count < 1 || count > 3) unknown("libdevice's " + symbol + " of so many operands");
+  const Value* given[3] = {};
+  const Value* widest = nullptr;  // in a reduction's region a scalar stands for a slice
+  for (size_t k = 0; k < 3; ++k) {
+    given[k] = &operand(op, std::min(k, count - 1));
+    if (!widest || given[k]->lanes.size() > widest->lanes.size()) widest = given[k];
+  }
   const Elem elem = last_type(op).elem;
-  if (classifies(symbol)) {
-    Type type = a.type;
-    type.elem = elem;
-    Value value = each(type, [&](size_t i) { const double x = a.number(i); return static_cast<uint64_t>(symbol[5] == 'f' ? std::isfinite(x) : symbol[7] == 'n' ? std::isnan(x) : std::isinf(x)); });
-    inherit(value, a);
-    return result(op, std::move(value));
-  }
-  if (is_fma(symbol)) {
-    const Value &b = operand(op, 1), &c = operand(op, 2);
-    Value value = each(a.type, [&](size_t i) {
-      const size_t ib = lane_in(b, i), ic = lane_in(c, i);
-      return elem == Elem::kF64 ? lane_of(std::fma(a.number(i), b.number(ib), c.number(ic))) : lane_of(std::fma(a.f32(i), b.f32(ib), c.f32(ic)));
-    });
-    for (const Value* v : {&a, &b, &c}) inherit(value, *v);
-    return result(op, std::move(value));
-  }
-  if (!one && !two) unknown("libdevice's " + symbol);
-  Type type = a.type;
+  Type type = widest->type;
   type.elem = elem;
-  const Value& b = operand(op, op.operands.size() - 1);
-  Value value = each(type, [&](size_t i) { return float_lane(one ? one(a.number(i)) : two(a.number(i), b.number(lane_in(b, i))), elem); });
-  inherit(value, a);
-  inherit(value, b);
+  type.pointee = Elem::kNone;
+  const auto number = [&](size_t k, size_t i) { return given[k]->number(lane_in(*given[k], i)); };
+  const auto integer = [&](size_t k, size_t i) { return given[k]->integer(lane_in(*given[k], i)); };
+  const bool integers = is_int(given[0]->type.elem);
+  const auto made = [&]() -> Value {
+    if (const OfIntegers of = integers ? function_of_integers(symbol) : nullptr)
+      return each(type, [&](size_t i) { return static_cast<uint64_t>(wrapped(of(integer(0, i), integer(1, i), integer(2, i)), elem)); });
+    if (integers && is_of_integer(symbol)) return each(type, [&](size_t i) { return of_integer(integer(0, i), is_unsigned(symbol), given[0]->type.elem, elem); });
+    if (is_bits(symbol) && bits_of(elem) == bits_of(given[0]->type.elem)) return each(type, [&](size_t i) { return from_memory(to_memory(given[0]->lanes[lane_in(*given[0], i)], given[0]->type.elem), elem); });
+    if (const OfMixed of = function_of_mixed(symbol); of && count == 2) {
+      const size_t whole = integers ? 0 : 1;
+      return each(type, [&](size_t i) { return float_lane(of(number(1 - whole, i), integer(whole, i)), elem); });
+    }
+    if (integers) unknown("libdevice's " + symbol + " of integers");
+    if (const ToInteger of = function_to_integer(symbol)) return each(type, [&](size_t i) { return static_cast<uint64_t>(wrapped(of(number(0, i)), elem)); });
+    if (is_fma(symbol))
+      return each(type, [&](size_t i) {
+        if (elem == Elem::kF64) return lane_of(std::fma(number(0, i), number(1, i), number(2, i)));
+        return lane_of(std::fma(static_cast<float>(number(0, i)), static_cast<float>(number(1, i)), static_cast<float>(number(2, i))));
+      });
+    if (const OfOne of = count == 1 ? function_of_one(symbol) : nullptr) return each(type, [&](size_t i) { return float_lane(of(number(0, i)), elem); });
+    if (const OfTwo of = count == 2 ? function_of_two(symbol) : nullptr) return each(type, [&](size_t i) { return float_lane(of(number(0, i), number(1, i)), elem); });
+    unknown("libdevice's " + symbol);
+  };
+  Value value = made();
+  for (size_t k = 0; k < count; ++k) inherit(value, *given[k]);
   result(op, std::move(value));
 }
 

@@ -30,14 +30,18 @@ constexpr Known kOps[] = {
     {"tt.join", kJoin}, {"tt.split", kSplit}, {"tt.addptr", kAddPointer}, {"tt.load", kLoad}, {"tt.store", kStore}, {"tt.atomic_rmw", kRmw}, {"tt.atomic_cas", kCas},
     {"tt.atomic_load", kAtomicLoad}, {"tt.atomic_store", kAtomicStore}, {"tt.dot", kDot}, {"tt.reduce", kReduce}, {"tt.scan", kScan}, {"tt.gather", kGather}, {"tt.histogram", kHistogram},
     {"tt.clampf", kClamp}, {"tt.extern_elementwise", kExtern}, {"tt.make_tensor_descriptor", kMakeDescriptor}, {"tt.descriptor_load", kDescriptorLoad},
-    {"tt.descriptor_store", kDescriptorStore}, {"scf.for", kFor}, {"scf.if", kIf}, {"scf.while", kWhile}, {"tt.return", kReturn}, {"scf.yield", kYield},
+    {"tt.descriptor_store", kDescriptorStore}, {"tt.descriptor_gather", kDescriptorGather}, {"tt.descriptor_scatter", kDescriptorScatter},
+    {"tt.descriptor_reduce", kDescriptorReduce}, {"tt.dot_scaled", kDotScaled}, {"tt.call", kCall}, {"tt.map_elementwise", kMapElementwise}, {"tt.map_elementwise.return", kYield},
+    {"scf.for", kFor}, {"scf.if", kIf}, {"scf.while", kWhile}, {"tt.return", kReturn}, {"scf.yield", kYield},
     {"tt.reduce.return", kYield}, {"tt.scan.return", kYield}, {"scf.condition", kCondition}, {"cf.br", kBranch}, {"cf.cond_br", kBranch}, {"tt.assert", kAssert},
     {"cf.assert", kAssert}, {"gpu.barrier", kNothing}, {"ttg.barrier", kNothing}, {"llvm.intr.assume", kNothing}, {"tt.grid_dependency_wait", kNothing},
     {"tt.grid_dependency_launch_dependents", kNothing}, {"ub.poison", kPoison},
 };
 
+std::string at_line(const Op& op) { return op.line ? " (line " + std::to_string(op.line) + ")" : ""; }
+
 /// Names what is missing, in a region and those within.
-std::string prepare_region(Region& region) {
+std::string prepare_region(Region& region, const Module& module) {
   for (Block& block : region)
     for (Op& op : block.ops) {
       for (const Known& known : kOps)
@@ -45,18 +49,22 @@ std::string prepare_region(Region& region) {
       if (op.code == kCompareInt || op.code == kCompareFloat) op.sub = comparison(op);
       if ((op.code == kCompareInt || op.code == kCompareFloat) && op.sub == kNone) op.code = -1;
       if (op.code < 0 && op.name.starts_with("math.")) op.code = function_of_one(op.name) ? kOne : function_of_two(op.name) ? kTwo : -1;
-      if (op.code < 0) return op.name + (op.line ? " (line " + std::to_string(op.line) + ")" : "");
+      if (op.code < 0) return op.name + at_line(op);
       if (op.code == kExtern) {
         const std::string symbol = symbol_of(op);
-        if (!is_external(symbol)) return "libdevice's " + symbol + (op.line ? " (line " + std::to_string(op.line) + ")" : "");
+        if (!is_external(symbol)) return "libdevice's " + symbol + at_line(op);
+      }
+      if (op.code == kCall) {
+        op.callee = op.words.empty() ? nullptr : module.find(std::string_view(op.words[0]).substr(1));
+        if (!op.callee || op.callee->types.size() != op.operands.size() || op.callee->results.size() != op.results.size()) return "function that a call names" + at_line(op);
       }
       if (op.code == kConstant) try {
           op.constant = std::make_shared<const Value>(constant_of(op));
         } catch (const Stop& stop) {
-          return stop.text + (op.line ? " (line " + std::to_string(op.line) + ")" : "");
+          return stop.text + at_line(op);
         }
       for (Region& inner : op.regions)
-        if (std::string missing = prepare_region(inner); !missing.empty()) return missing;
+        if (std::string missing = prepare_region(inner, module); !missing.empty()) return missing;
     }
   return {};
 }
@@ -68,6 +76,10 @@ size_t attribute(const Op& op, std::string_view key) {
   return it == op.attributes.end() ? 0 : static_cast<size_t>(std::strtoll(it->second.c_str(), nullptr, 10));
 }
 
-std::string prepare(Function& function) { return prepare_region(function.body); }
+std::string prepare(Module& module) {
+  for (Function& function : module.functions)
+    if (std::string missing = prepare_region(function.body, module); !missing.empty()) return missing;
+  return {};
+}
 
 }  // namespace hone::target::ttir

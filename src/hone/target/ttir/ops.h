@@ -12,6 +12,7 @@ enum Code : int {
   kConstant, kBinary, kCompareInt, kCompareFloat, kSelect, kCast, kOne, kTwo, kFma, kAbsInt, kProgramId, kNumPrograms, kRange, kSplat, kUnsplat, kExpand,
   kBroadcast, kReshape, kTrans, kCat, kJoin, kSplit, kAddPointer, kLoad, kStore, kRmw, kCas, kDot, kReduce, kScan, kGather, kHistogram, kClamp, kExtern,
   kNothing, kMakeDescriptor, kDescriptorLoad, kDescriptorStore, kFor, kIf, kWhile, kReturn, kYield, kCondition, kBranch, kAssert, kAtomicLoad, kAtomicStore, kPoison,
+  kCall, kMapElementwise, kDotScaled, kDescriptorGather, kDescriptorScatter, kDescriptorReduce,
 };
 
 /// Which of the kind: an operation's arithmetic.

@@ -1,5 +1,6 @@
 // One program of a launch as the interpreter runs it: operations over whole tensors, values by number. Internal to ttir; run.h is the
-// way in. Its operations are in arithmetic.cc, shapes.cc, folds.cc (reductions and scans), access.cc (memory) and dot.cc.
+// way in. Its operations are in arithmetic.cc, shapes.cc, folds.cc (reductions and scans), access.cc and
+// descriptors.cc (memory) and dot.cc.
 #pragma once
 #include <span>
 #include <string>
@@ -71,15 +72,22 @@ class Program {
   void store(const Op& op);
   void atomic(const Op& op);
   void dot(const Op& op);
+  void multiply(const Op& op, const Value& a, const Value& b, const Value& c, const std::string& precision);
   void reduce(const Op& op);
   void scan(const Op& op);
   void gather(const Op& op);
   void histogram(const Op& op);
   void external(const Op& op);
+  void dot_scaled(const Op& op);
+  void make_descriptor(const Op& op);
   void descriptor(const Op& op);
+  void call_function(const Op& op);
+  void map_elementwise(const Op& op);
   void loop(const Op& op);
 
   uint64_t checked_address(const Value& pointer, size_t lane, const char* what);
+  /// What an atomic operation leaves of lanes of `elem`: "add", "fadd", "max", …
+  static uint64_t combined(std::string_view kind, Elem elem, uint64_t old, uint64_t mine);
   bool masked_off(const Value* mask, size_t lane, const char* what);
   void check_stored(const Value& value, size_t lane);
   /// Lanes from `begin` on that lie behind one another in memory and are neither masked off nor bad.
@@ -92,6 +100,7 @@ class Program {
   std::vector<ValuePtr> values_;
   Values yielded_;
   int64_t condition_ = 0;
+  int calls_ = 0;
   int line_ = 0;
 };
 

@@ -8,6 +8,7 @@ namespace {
 
 /// A loop that runs longer than this is one that never ends; the deadline stops what is merely slow.
 constexpr int64_t kMostTurns = int64_t{1} << 31;
+constexpr int kMostCalls = 64;  ///< one within the other
 
 }  // namespace
 
@@ -56,7 +57,7 @@ Program::End Program::straight(const Block& block, const Op*& branch) {
   for (const Op& op : block.ops) {
     if (op.line) line_ = op.line;
     switch (op.code) {
-      case kReturn: return End::kReturn;
+      case kReturn: take(op, 0); return End::kReturn;
       case kYield: take(op, 0); return End::kYield;
       case kCondition: take(op, 1); condition_ = decided(operand(op, 0), "a loop's condition"); return End::kCondition;
       case kBranch: branch = &op; return End::kYield;
@@ -78,6 +79,46 @@ Program::Values Program::call(const Region& region, const Values& arguments) {
   for (size_t i = 0; i < arguments.size(); ++i) set(entry.arguments[i], arguments[i]);
   body(region);
   return yielded_;
+}
+
+void Program::call_function(const Op& op) {
+  if (++calls_ > kMostCalls) unknown("a function that calls itself so often");
+  const Block& entry = op.callee->body.at(0);
+  std::vector<ValuePtr> theirs(static_cast<size_t>(op.callee->values));
+  for (size_t i = 0; i < op.operands.size(); ++i) theirs[static_cast<size_t>(entry.arguments.at(i))] = pointer(op.operands[i]);
+  std::swap(values_, theirs);
+  body(op.callee->body);
+  std::swap(values_, theirs);
+  --calls_;
+  for (size_t i = 0; i < op.results.size(); ++i) set(op.results[i], yielded_.at(i));
+}
+
+/// Its region takes an element at a time, and may branch on it.
+void Program::map_elementwise(const Op& op) {
+  if (attribute(op, "pack") > 1) unknown("tt.map_elementwise of packs, whose elements the layout chooses,");
+  const auto scalar = [](const Value& value, size_t lane) {
+    Value one{Type{value.type.elem, value.type.pointee, false, {}}, {value.lanes[lane]}, {}};
+    if (value.bad_at(lane)) one.bad = {value.bad[lane]};
+    return std::make_shared<const Value>(std::move(one));
+  };
+  std::vector<Value> out;
+  const size_t given = op.operands.size();
+  for (size_t r = 0; r < op.results.size(); ++r) {
+    const Type& type = op.types.at(given + r);
+    out.push_back({type, std::vector<uint64_t>(static_cast<size_t>(type.lanes())), {}});
+  }
+  for (size_t lane = 0; lane < operand(op, 0).lanes.size(); ++lane) {
+    Values arguments;
+    for (size_t i = 0; i < given; ++i) arguments.push_back(scalar(operand(op, i), lane));
+    const Values yielded = call(op.regions.at(0), arguments);
+    for (size_t r = 0; r < out.size(); ++r) {
+      out[r].lanes.at(lane) = yielded.at(r)->lanes.at(0);
+      if (!yielded[r]->bad_at(0)) continue;
+      out[r].bad.resize(out[r].lanes.size(), 0);
+      out[r].bad[lane] = yielded[r]->bad[0];
+    }
+  }
+  for (size_t r = 0; r < out.size(); ++r) set(op.results[r], std::move(out[r]));
 }
 
 void Program::add_pointer(const Op& op) {
@@ -158,7 +199,11 @@ void Program::execute(const Op& op) {
     case kGather: return gather(op);
     case kHistogram: return histogram(op);
     case kExtern: return external(op);
-    case kMakeDescriptor: case kDescriptorLoad: case kDescriptorStore: return descriptor(op);
+    case kDotScaled: return dot_scaled(op);
+    case kMakeDescriptor: return make_descriptor(op);
+    case kDescriptorLoad: case kDescriptorStore: case kDescriptorGather: case kDescriptorScatter: case kDescriptorReduce: return descriptor(op);
+    case kCall: return call_function(op);
+    case kMapElementwise: return map_elementwise(op);
     case kFor: case kIf: case kWhile: return loop(op);
     case kPoison: {
       Value value = each(last_type(op), [](size_t) { return uint64_t{0}; });

@@ -13,9 +13,9 @@ namespace hone::target::ttir {
 /// What a launch gives a parameter: an address, an integer, or the bits of an f32.
 using Argument = uint64_t;
 
-/// Names the first operation of the function that the interpreter has not; empty: it has them all. Gives operations their
-/// numbers, so it comes before run().
-[[nodiscard]] std::string prepare(Function& function);
+/// Names the first operation of the module that the interpreter has not; empty: it has them all. Gives operations their
+/// numbers and calls their functions, so it comes before run(); the module stays where it is.
+[[nodiscard]] std::string prepare(Module& module);
 
 struct Found {
   Stop stop;

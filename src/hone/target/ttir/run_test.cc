@@ -23,7 +23,7 @@ struct Here {
     } catch (const Unreadable& why) {
       return "unreadable: " + why.text;
     }
-    if (std::string missing = prepare(module.functions[0]); !missing.empty()) return "missing: " + missing;
+    if (std::string missing = prepare(module); !missing.empty()) return "missing: " + missing;
     const simt::Buffer buffers[] = {{reinterpret_cast<char*>(x), sizeof x, simt::BufferKind::kInput, 0}, {reinterpret_cast<char*>(y), sizeof y, simt::BufferKind::kOutput, 1}};
     Memory memory;
     memory.begin_call(buffers, 2);

@@ -299,7 +299,7 @@ class Reader {
       location();
       take(",");
     }
-    if (take("->")) bad("functions with results are not interpreted,");
+    if (take("->")) types(function.results);
     if (take("attributes")) {
       std::map<std::string, std::string, std::less<>> ignored;
       dictionary(ignored);
@@ -428,7 +428,8 @@ class Reader {
           need(">");
           continue;
         }
-        if (take("=")) op.attributes[name] = look("%") ? std::to_string(operand()) : word();
+        if (name == "scale") op.attributes["scale " + std::to_string(op.operands.size())] = "";  // the next operand scales the one before
+        else if (take("=")) op.attributes[name] = look("%") ? std::to_string(operand()) : word();
         else if (name.find('.') != std::string::npos) {  // the next operation: this one had no types (tt.return)
           at_ -= name.size();
           return;

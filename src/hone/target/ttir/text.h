@@ -11,6 +11,7 @@
 namespace hone::target::ttir {
 
 struct Op;
+struct Function;
 
 struct Block {
   std::vector<int> arguments;               ///< values
@@ -21,7 +22,7 @@ using Region = std::vector<Block>;
 struct Op {
   std::string name;                         ///< "arith.addi"
   std::vector<int> results, operands;
-  std::vector<std::string> words;           ///< bare words among the operands: "slt", "fadd", "x"
+  std::vector<std::string> words;           ///< bare words among the operands: "slt", "fadd", "x", "@callee"
   std::map<std::string, std::string, std::less<>> attributes;
   std::vector<Type> types;                  ///< after the colon, in order
   std::vector<Region> regions;
@@ -30,11 +31,12 @@ struct Op {
   int line = 0;                             ///< of the user's file; 0: unknown
   std::shared_ptr<const Value> constant;    ///< what a constant is, once the function is prepared
   int code = -1, sub = 0;                   ///< the interpreter's numbers of the operation: its kind, and which of that kind
+  const Function* callee = nullptr;         ///< of tt.call, once the module is prepared
 };
 
 struct Function {
   std::string name;
-  std::vector<Type> types;                  ///< of the parameters
+  std::vector<Type> types, results;         ///< of the parameters; of what it returns
   std::vector<int64_t> divisible;           ///< what each parameter is promised to be a multiple of; 1: nothing
   Region body;
   int values = 0;

@@ -43,8 +43,7 @@ class Interpreter {
     } catch (const ttir::Unreadable& why) {
       return refuse("the interpreter does not read this kernel's TTIR: " + why.text);
     }
-    for (ttir::Function& function : module_.functions)
-      if (const std::string missing = ttir::prepare(function); !missing.empty()) return refuse("the interpreter has no " + missing);
+    if (const std::string missing = ttir::prepare(module_); !missing.empty()) return refuse("the interpreter has no " + missing);
     std::istringstream each(names);
     for (std::string name; each >> name;) functions_.push_back(module_.find(name));
     for (uint32_t i = 0; i < control_.launches; ++i) {
