@@ -106,7 +106,8 @@ def number(expression, values):
 def match_argument(name, buffer, given, values):
     """Holds a parameter against the tensor that it gets, and learns its symbolic extents."""
     if "value" in given: raise Problem(f"parameter {name} is a tensor, its launch gives an integer")
-    dtype, shape = str(buffer.dtype), list(given["shape"])
+    # The short names of 8-bit floats are the same types: CUDA has no others.
+    dtype, shape = {"float8_e4m3": "float8_e4m3fn", "float8_e5m2fn": "float8_e5m2"}.get(str(buffer.dtype), str(buffer.dtype)), list(given["shape"])
     if dtype != given["dtype"]: raise Problem(f"parameter {name} is {dtype}, its launch gives {given['dtype']}")
     fixed = all(isinstance(extent, tirx.IntImm) for extent in buffer.shape)
     if fixed and math.prod(int(extent) for extent in buffer.shape) == math.prod(shape): return
@@ -193,6 +194,8 @@ def lower(module, request):
     for of, wanted in enumerate(request["functions"]):
         program, passes = tile_program(module, wanted)
         pointers, values = match_arguments(program, wanted)
+        if kind == "hip" and any(given["dtype"].startswith("float8") for given in wanted["arguments"]):
+            raise Problem(f"{wanted['name']} takes 8-bit floats, which TileLang's HIP has of another kind (fnuz) than hone's tensors hold")
         symbol = wanted["name"] if len(request["functions"]) == 1 else f"{wanted['name']}_{of + 1}"
         with target, tvm.transform.PassContext(opt_level=3, config={**passes, **PASSES, **(NO_MAPS if kind == "cuda" else {})}):
             artifact = tilelang.lower(program.with_attr("global_symbol", symbol), target=target)

@@ -64,6 +64,10 @@ HONE_TILE_16(bfloat16_t)
 #undef HONE_TILE_UNARY
 #undef HONE_TILE_BINARY
 
+#if HONE_SIMT_WAVE != 64
+#include "hone/tilelang/plain_float8.h"
+#endif
+
 namespace tl {
 
 /// Of two numbers the larger; of a number and a NaN the number, as the hardware's max has it.
@@ -78,6 +82,29 @@ __device__ inline float fast_min(float a, float b) { return fminf(a, b); }
 
 template <class T>
 __device__ inline T hone_with_nan(T a, T b, T otherwise) { return a != a ? a : b != b ? b : otherwise; }
+/// NaN is handed on, of the number and of either end.
+template <class T>
+__device__ inline T clamp(T x, T low, T high) {
+  const T above = hone_with_nan(x, low, fast_max(x, low));
+  return hone_with_nan(above, high, fast_min(above, high));
+}
+template <class V>
+__device__ inline V clamp2(V x, V low, V high) {
+  x.x = clamp(x.x, low.x, high.x);
+  x.y = clamp(x.y, low.y, high.y);
+  return x;
+}
+__device__ inline float fast_rcp(float x) { return 1 / x; }
+#if HONE_SIMT_WAVE == 64
+constexpr int kWave = 64;
+#else
+constexpr int kWave = 32;
+#endif
+__device__ inline int hone_thread() { return static_cast<int>(threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)); }
+__device__ inline int get_lane_idx(int warp = kWave) { return hone_thread() % warp; }
+__device__ inline int get_warp_idx(int warp = kWave) { return hone_thread() / warp; }
+__device__ inline int get_warp_idx_sync(int warp = kWave) { return hone_thread() / warp; }
+__device__ inline int get_warp_group_idx(int warp = kWave, int warps = 4) { return hone_thread() / (warp * warps); }
 
 struct SumOp { template <class T> __device__ T operator()(T a, T b) const { return a + b; } };
 struct MaxOp { template <class T> __device__ T operator()(T a, T b) const { return fast_max(a, b); } };
@@ -173,6 +200,10 @@ template <class T>
 __device__ inline T warp_reduce_max(T value) { return warp_reduce(value, MaxOp()); }
 template <class T>
 __device__ inline T warp_reduce_min(T value) { return warp_reduce(value, MinOp()); }
+template <class T>
+__device__ inline T warp_reduce_bitand(T value) { return warp_reduce(value, BitAndOp()); }
+template <class T>
+__device__ inline T warp_reduce_bitor(T value) { return warp_reduce(value, BitOrOp()); }
 
 /// An order of blocks: panels of `width` rows (columns), every other one backwards.
 template <int width>
