@@ -104,7 +104,8 @@ class Play {
 
   /// Where the archive cannot tell, there is still the search.
   std::optional<std::string> known_champion(const task::Task& task) {
-    if (state_.asked.cold || entry_.search) return std::nullopt;
+    // A champion may be in another language than those asked for.
+    if (state_.asked.cold || entry_.search || !state_.asked.options.languages.empty()) return std::nullopt;
     const auto runs = services_.store->runs(INT_MAX);
     if (!runs) return std::nullopt;
     return engine::known_champion(*services_.store, *runs, task, state_.conditions.place).value_or(std::nullopt);

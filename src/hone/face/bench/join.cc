@@ -21,6 +21,7 @@ std::string difference(const State& a, const State& b) {
       {"PyTorch", a.conditions.pytorch, b.conditions.pytorch},
       {"track", a.asked.track, b.asked.track},
       {"workloads", listed(a.asked.workloads), listed(b.asked.workloads)},
+      {"languages", a.asked.options.languages, b.asked.options.languages},
       {"opponents", a.asked.options.opponents, b.asked.options.opponents}};
   for (const auto& [what, of_a, of_b] : all)
     if (of_a != of_b) return fmt::format("{}: {} has \"{}\", {} has \"{}\"", what, a.id, of_a, b.id, of_b);

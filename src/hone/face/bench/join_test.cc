@@ -64,6 +64,7 @@ TEST(Join, RowsOfTwoMachinesMakeNoTable) {
   EXPECT_THAT(refused([](State& b) { b.asked.workloads.clear(); }), HasSubstr("workloads"));
   EXPECT_THAT(refused([](State& b) { b.asked.track = "tf32"; }), HasSubstr("track"));
   EXPECT_THAT(refused([](State& b) { b.asked.options.opponents = "none"; }), HasSubstr("opponents"));
+  EXPECT_THAT(refused([](State& b) { b.asked.options.languages = "triton"; }), HasSubstr("languages"));
   // Another card of the same kind, or another budget, is no difference.
   State b = bench_of("b", 20, {{"gelu", 3}});
   b.conditions.place.target = "cuda:1";

@@ -51,6 +51,7 @@ std::vector<std::pair<std::string, std::string>> conditions_table(const State& s
       {"track", tracks_of(state)},
       {"workloads", asked.workloads.empty() ? "each task\u2019s own default" : fmt::format("{}", fmt::join(asked.workloads, ", "))},
       {"opponents", asked.options.opponents}};
+  if (!asked.options.languages.empty()) table.emplace_back("languages", asked.options.languages);
   std::string budget;
   if (asked.options.budget_seconds > 0) budget = report::time_s(asked.options.budget_seconds);
   if (asked.options.budget_evaluations > 0) budget += fmt::format("{}{} evaluations", budget.empty() ? "" : ", ", asked.options.budget_evaluations);

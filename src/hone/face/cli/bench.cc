@@ -46,6 +46,7 @@ Result<bench::Asked> asked_of(const BenchArguments& arguments) {
   asked.options.diagnose = asked.options.budget_seconds <= 0 || asked.options.budget_seconds >= kDiagnosedSearch;
   asked.options.target = arguments.target;
   HONE_TRY_VOID(engine::check_targets(engine::targets_of(asked.options.target)));
+  asked.options.languages = arguments.languages;
   asked.options.threads = arguments.threads;
   asked.options.opponents = arguments.opponents;
   asked.only = arguments.only;

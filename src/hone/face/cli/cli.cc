@@ -173,6 +173,7 @@ int run_cli(int argc, char** argv) {
   add_track(command, benching.task.track);
   command->add_option("--only", benching.only, "tasks whose file's name has this in it, or matches it: '*softmax*'")->type_name("PATTERN");
   command->add_option("--target", benching.target, "where the kernels are to run: see hone targets; cards of one host side by side: cuda:0,cuda:1")->type_name("NAME")->capture_default_str();
+  command->add_option("--language", benching.languages, "that kernels may be written in, as of optimize; left out: all that the target takes but tilelang")->type_name("LIST");
   command->add_option("--budget", benching.budget, "of each task's search, such as 8s or 50evals; a time budget has its comparisons sample 10 s at least on top")->type_name("BUDGET")->capture_default_str();
   command->add_flag("--cold", benching.cold, "search anew, whatever the archive knows");
   command->add_option("--resume", benching.resume, "go on with a bench: its id's first digits, or last")->type_name("ID")->expected(0, 1)->default_str("last");

@@ -53,6 +53,7 @@ struct BenchArguments {
   std::string drawn, mix;                ///< SEED:N instead of a suite, and another mix than ours
   TaskArguments task;                    ///< its workloads and track
   std::string target = "cpu", budget = "20s", opponents = "all", only, output;
+  std::string languages;                 ///< that kernels may be written in; empty: as the target has them
   std::string resume;                    ///< a bench's id, or "last"; empty: a suite is given
   std::vector<std::string> join;         ///< ids of benches here, or folders of benches from anywhere; empty: nothing is joined
   std::string command;                   ///< as typed
