@@ -68,6 +68,8 @@ HONE_TILE_16(bfloat16_t)
 #include "hone/tilelang/plain_float8.h"
 #endif
 
+#include "hone/tilelang/plain_lanes.h"
+
 namespace tl {
 
 /// Of two numbers the larger; of a number and a NaN the number, as the hardware's max has it.
@@ -94,17 +96,6 @@ __device__ inline V clamp2(V x, V low, V high) {
   x.y = clamp(x.y, low.y, high.y);
   return x;
 }
-__device__ inline float fast_rcp(float x) { return 1 / x; }
-#if HONE_SIMT_WAVE == 64
-constexpr int kWave = 64;
-#else
-constexpr int kWave = 32;
-#endif
-__device__ inline int hone_thread() { return static_cast<int>(threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)); }
-__device__ inline int get_lane_idx(int warp = kWave) { return hone_thread() % warp; }
-__device__ inline int get_warp_idx(int warp = kWave) { return hone_thread() / warp; }
-__device__ inline int get_warp_idx_sync(int warp = kWave) { return hone_thread() / warp; }
-__device__ inline int get_warp_group_idx(int warp = kWave, int warps = 4) { return hone_thread() / (warp * warps); }
 
 struct SumOp { template <class T> __device__ T operator()(T a, T b) const { return a + b; } };
 struct MaxOp { template <class T> __device__ T operator()(T a, T b) const { return fast_max(a, b); } };
