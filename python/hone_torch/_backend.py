@@ -251,6 +251,7 @@ class Graph(Subject):
 
     def settle(self, target: Run) -> None:
         self.target, self.settled, self.session, self.made = target, True, None, ((), self.nested)
+        self.exported = None
 
     def wait(self, _: dict[str, Any]) -> dict[str, Any]:
         return {}
@@ -278,8 +279,9 @@ class Graph(Subject):
         except Exception as error:
             raise Wrong(f"torch.export cannot follow the graph: {type(error).__name__}: {str(error).splitlines()[0][:300]}") from error
 
-    def capture(self, constants_file: str) -> dict[str, Any]:
-        captured = super().capture(constants_file)
+    def capture(self, constants_file: str, apart: Any = None) -> dict[str, Any]:
+        with compiling():
+            captured = super().capture(constants_file, apart)
         rows = [row for row in captured["nodes"] if row["op"] == "input" and row["role"] in ("user", "fixed")]
         if len(rows) != len(self.arguments[0]):
             raise Wrong("torch.export gives the graph other arguments than it has")

@@ -8,6 +8,8 @@ Requests are JSON objects, answers too; a request's "do" is the name of a method
 
     {"do": "load", "constants": path to write tensors to that no state_dict has}
         -> the program: {"nodes": [...], "outputs": [...], ...}, see Subject.capture()
+    {"do": "apart", "constants", "nodes": [name], "known": [operator]} -> the program once more, in which those nodes are what PyTorch makes
+        of them by its own decompositions, known operators left whole; nodes of which it makes nothing are as they were
     {"do": "compose", "folder", "package"}  imports the package of kernels that hone wrote for the program
     {"do": "steps"} -> {"eager": ns by step, "kernel": ns by step}: each step's time, with and without its kernel
     {"do": "use", "steps": {name: bool}}     which steps use their kernels from now on
@@ -32,6 +34,8 @@ import typing
 
 import torch
 import torch.utils._pytree as pytree
+from torch._subclasses.functional_tensor import dispatch_functionalize
+from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils._python_dispatch import TorchDispatchMode
 
 TYPES = {"float64": "f64", "float32": "f32", "bfloat16": "bf16", "float16": "f16",
@@ -78,6 +82,8 @@ class Subject:
     module: typing.Any = None
     arguments: typing.Any = ((), {})
     train, name, device = False, "", "cpu"
+    exported: typing.Any = None
+    instead: typing.Any = {}   # of nodes that are taken apart: what stands for them, by their names
 
     def tensors(self, tree):
         return [leaf for leaf in pytree.tree_leaves(tree) if isinstance(leaf, torch.Tensor)]
@@ -129,18 +135,31 @@ class Subject:
             raise Wrong(f"{self.name}: torch.export cannot follow forward(): {type(error).__name__}: {first_lines(error)}\n"
                         "shapes and branches must not depend on the values of tensors, and forward() must not assign tensors to attributes") from error
 
-    def capture(self, constants_file):
+    def capture(self, constants_file, apart=None):
         """The program as JSON. A node is {"name", "op", "arguments" by their names in the operator's schema, "type"};
-        an input's op is "input", with "role" and "target" (its name in the state_dict or in the constants' file)."""
-        exported = self.export()
-        signature, nodes, constants = exported.graph_signature, [], {}
+        an input's op is "input", with "role" and "target" (its name in the state_dict or in the constants' file). Nodes that `apart` takes apart
+        stand in "origins", as they were, with "results": what stands for each of theirs; their pieces have "origin", the place there."""
+        if self.exported is None:
+            self.exported = self.export()
+        exported, self.instead = self.exported, {}
+        signature, nodes, constants, origins = exported.graph_signature, [], {}, []
         roles = {spec.arg.name: spec for spec in signature.input_specs if hasattr(spec.arg, "name")}
         state = set(self.module.state_dict())
         for node in exported.graph.nodes:
             if node.op == "placeholder":
                 nodes.append(self.input(node, roles[node.name], exported, constants, state))
             elif node.op == "call_function":
-                nodes.append(self.call(node))
+                if node.target is operator.getitem and isinstance(self.instead.get(node.args[0].name), list):
+                    self.instead[node.name] = self.instead[node.args[0].name][node.args[1]]
+                    continue
+                pieces = apart.pieces(node) if apart else None
+                row = self.call(node)
+                if pieces is None:
+                    nodes.append(row)
+                    continue
+                nodes += self.put_in(node, pieces, len(origins))
+                results = self.instead[node.name]
+                origins.append({**row, "results": results if isinstance(results, list) else [results]})
             elif node.op == "get_attr":
                 raise Wrong(f"{self.name}: torch.export made a graph within the graph ({node.target})\ncontrol flow operators are not supported")
         outputs = [{"kind": spec.kind.name.lower(), "target": spec.target, "value": self.result(spec.arg)} for spec in signature.output_specs]
@@ -152,7 +171,24 @@ class Subject:
                         "use tensors, tuples, lists and dictionaries") from error
         return {"format": 1, "torch": torch.__version__, "name": self.name.removesuffix(".py"), "train": self.train, "nodes": nodes,
                 "outputs": outputs, "trees": trees, "aliases": self.aliases(),
-                "state": self.state()}
+                "state": self.state(), "origins": origins}
+
+    def put_in(self, node, pieces, origin):
+        """Rows of a graph that stands for a node."""
+        rows, given = [], dict(zip((n for n in pieces.nodes if n.op == "placeholder"), node.all_input_nodes))
+        named = {piece.name: self.argument(value) for piece, value in given.items()}
+        before, self.instead = self.instead, named
+        for piece in pieces.nodes:
+            if piece.op == "call_function":
+                row = self.call(piece)
+                row["name"], row["origin"] = f"{node.name}__{piece.name}", origin
+                named[piece.name] = {"node": row["name"]}
+                rows.append(row)
+            elif piece.op == "output":
+                result = self.argument(piece.args[0])
+        self.instead = before
+        self.instead[node.name] = result
+        return rows
 
     def state(self):
         parameters = {name for name, _ in self.module.named_parameters(remove_duplicate=False)}
@@ -186,7 +222,7 @@ class Subject:
             known = packed(value)
             if known:
                 row["values"] = known
-            if value.numel() > 0 and not value.is_floating_point() and value.dtype != torch.bool:
+            if value.numel() > 0 and not value.is_floating_point() and not value.is_complex() and value.dtype != torch.bool:
                 row["range"] = [int(value.min()), int(value.max())]
         return row
 
@@ -209,12 +245,12 @@ class Subject:
 
     def result(self, argument):
         if hasattr(argument, "name") and not hasattr(argument, "value"):
-            return {"node": argument.name}
+            return self.instead.get(argument.name, {"node": argument.name})
         return self.argument(getattr(argument, "value", None))
 
     def argument(self, value):
         if isinstance(value, torch.fx.Node):
-            return {"node": value.name}
+            return self.instead.get(value.name, {"node": value.name})
         if isinstance(value, (list, tuple)):
             return [self.argument(v) for v in value]
         if isinstance(value, float) and not math.isfinite(value):
@@ -227,6 +263,44 @@ class Subject:
         if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
             return {"symbol": str(value.node.expr)}
         return {"other": str(value)}
+
+
+class Apart:
+    """What PyTorch makes of operators by its own decompositions, except for those that are known."""
+
+    def __init__(self, names, known):
+        self.names, known = set(names), set(known)
+        self.table = {op: function for op, function in torch._decomp.decomposition_table.items()
+                      if isinstance(op, torch._ops.OpOverload) and str(op) not in known and not op._schema.is_mutable and torch.Tag.core not in op.tags}
+        self.found = {}
+
+    def pieces(self, node):
+        """A graph whose inputs are the node's operands; None where there is none of functions of tensors alone."""
+        if node.name not in self.names:
+            return None
+        values = [operand.meta.get("val") for operand in node.all_input_nodes]
+        if not values or not all(isinstance(value, torch.Tensor) for value in values):
+            return None
+        places = {operand: i for i, operand in enumerate(node.all_input_nodes)}
+        key = str((node.target, torch.fx.map_arg((node.args, node.kwargs), lambda n: f"input {places[n]}"),
+                   [(value.dtype, tuple(value.shape), value.stride()) for value in values]))
+        if key not in self.found:
+            try:
+                self.found[key] = self.traced(node, places, values)
+            except Exception:  # data-dependent, or something that no trace follows: it stays whole
+                self.found[key] = None
+        return self.found[key]
+
+    def traced(self, node, places, values):
+        def call(*tensors):
+            arguments, keywords = torch.fx.map_arg((node.args, node.kwargs), lambda n: tensors[places[n]])
+            return node.target(*arguments, **keywords)
+        with torch._guards.detect_fake_mode(values), torch.no_grad():
+            graph = make_fx(dispatch_functionalize(call), decomposition_table=self.table)(*values).graph
+        graph.eliminate_dead_code()
+        calls = [piece for piece in graph.nodes if piece.op == "call_function"]
+        plain = all(piece.op in ("placeholder", "call_function", "output") for piece in graph.nodes)
+        return graph if plain and calls and all(piece.target is not node.target for piece in calls) else None
 
 
 class InDouble(TorchDispatchMode):
@@ -279,6 +353,9 @@ class Session:
 
     def load(self, request):
         return self.program.capture(request["constants"])
+
+    def apart(self, request):
+        return self.program.capture(request["constants"], Apart(request["nodes"], request["known"]))
 
     def compose(self, request):
         folder = pathlib.Path(request["folder"]) / request["package"]

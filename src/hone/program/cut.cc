@@ -8,7 +8,7 @@
 
 #include "hone/program/aten.h"
 #include "hone/program/normalise.h"
-#include "hone/program/recurrent.h"
+#include "hone/program/task_text.h"
 
 namespace hone::program {
 namespace {
@@ -18,39 +18,6 @@ constexpr int kNone = -1;
 bool is_heavy(const Node& node) {
   const Row* row = find_row(node.op);
   return row != nullptr && row->heavy;
-}
-
-/// Of a tuple: its source's row decides.
-bool is_tuple_part(const Node& node) { return node.op == "getitem"; }
-
-/// All pieces along an axis at once.
-bool is_taking_apart(const Node& node) { return node.op == "aten.unbind.int" && node.several; }
-
-/// The reason why the language does not say it; empty where it does. `used_by`: who takes parts of a tuple.
-std::string not_said(const Program& program, const Node& node, const std::vector<int>& used_by) {
-  if (is_tuple_part(node)) return {};
-  if (is_taking_apart(node)) return std::string(kView);
-  const Row* row = find_row(node.op);
-  if (row == nullptr) {
-    const std::string why = not_written_out(program, node);
-    return why.empty() ? fmt::format("{}: the language has nothing for it", node.op) : why;
-  }
-  for (const ValueType& type : node.types)
-    if (!node.several && !type.dtype) return fmt::format("{}: its element type is none of the language's", node.op);
-  for (const ValueType& type : node.types)
-    if (task::element_count(type.shape) == 0 && !node.several) return fmt::format("{}: it gives no elements", node.op);
-  // A first try with any names says whether this form of the operator has words.
-  Terms terms;
-  for (const int operand : operands(node)) terms[operand] = {"x"};
-  const auto written = write(*row, Site(program, node, terms));
-  if (!written) return written.error().message;
-  for (const int user : used_by) {
-    const Node& part = program.nodes[static_cast<size_t>(user)];
-    if (!node.several || !is_tuple_part(part)) continue;
-    const auto index = static_cast<size_t>(part.find("index")->integer().value_or(0));
-    if (index >= written->size() || (*written)[index].empty()) return fmt::format("{}: the language does not give result {}", node.op, index);
-  }
-  return {};
 }
 
 /// What a node hangs on: nothing at all, weights alone, or the arguments of forward().
@@ -69,12 +36,12 @@ std::vector<Depends> dependence(const Program& program) {
 
 /// Nodes that each region repeats for itself instead of having them handed over: views of tensors, and what is made of
 /// numbers alone (a causal mask).
-std::vector<bool> nodes_repeated(const Program& program, const std::vector<Depends>& depends) {
+std::vector<bool> nodes_repeated(const Program& program, const std::vector<Depends>& depends, Words& words) {
   std::vector<bool> all(program.nodes.size(), false);
   for (size_t i = 0; i < all.size(); ++i) {
     const Node& node = program.nodes[i];
     if (node.is_input() || node.several || is_tuple_part(node)) continue;
-    all[i] = (is_view(node) || is_creation(node) || depends[i] == Depends::kNothing) && not_said(program, node, {}).empty();
+    all[i] = (is_view(node) || is_creation(node) || depends[i] == Depends::kNothing) && words.lacks(static_cast<int>(i)).empty();
   }
   return all;
 }
@@ -102,8 +69,8 @@ std::vector<int> pieces_of_inputs(const Program& program) {
 class Cutter {
  public:
   Cutter(const Program& program, const CutOptions& options)
-      : program_(program), options_(options), region_(program.nodes.size(), kNone), users_(users(program)), depends_(dependence(program)),
-        repeated_(nodes_repeated(program, depends_)), pieces_(pieces_of_inputs(program)) {
+      : program_(program), options_(options), words_(program), region_(program.nodes.size(), kNone), users_(users(program)), depends_(dependence(program)),
+        repeated_(nodes_repeated(program, depends_, words_)), pieces_(pieces_of_inputs(program)) {
     for (size_t i = 0; i < pieces_.size(); ++i)
       if (pieces_[i] != kNone) repeated_[i] = false;
     for (const Output& output : program.outputs) {
@@ -161,7 +128,7 @@ class Cutter {
       for (const int source : sources(id))
         if (const int region = region_of(source); region != kNone && !is_fold(region)) from.insert(region);
       if (!from.empty()) latest = *from.rbegin();
-      const std::string why = not_said(program_, here, users_[static_cast<size_t>(id)]);
+      const std::string why = words_.lacks(id);
       if (depends_[static_cast<size_t>(id)] != Depends::kArguments && !is_tuple_part(here)) {
         open(id, Region::Kind::kFold, {});
       } else if (const int first = pieces_[static_cast<size_t>(id)]; first == id) {
@@ -393,6 +360,7 @@ class Cutter {
 
   const Program& program_;
   const CutOptions& options_;
+  Words words_;
   std::vector<int> region_;
   std::vector<std::vector<int>> users_;
   std::vector<Depends> depends_;
@@ -423,6 +391,35 @@ std::vector<int> body(const Program& program, const Region& region) {
     for (const int operand : operands(program.nodes[static_cast<size_t>(id)])) open.push_back(operand);
   }
   return {needed.begin(), needed.end()};
+}
+
+std::set<std::string> without_words(const Program& program) {
+  std::set<std::string> names;
+  Words words(program);
+  const auto depends = dependence(program);
+  for (size_t i = 0; i < program.nodes.size(); ++i) {
+    const Node& node = program.nodes[i];
+    if (depends[i] == Depends::kArguments && node.whole < 0 && !is_taking_apart(node) && !words.lacks(static_cast<int>(i)).empty()) names.insert(node.name);
+  }
+  return names;
+}
+
+std::set<std::string> apart_for_nothing(const Program& program, const std::vector<Region>& regions) {
+  std::vector<std::set<size_t>> within(program.origins.size());
+  std::vector<size_t> heavy(program.origins.size(), 0);
+  std::set<std::string> names;
+  for (size_t i = 0; i < regions.size(); ++i)
+    for (const int id : regions[i].nodes) {
+      const Node& node = program.nodes[static_cast<size_t>(id)];
+      if (node.origin < 0 || regions[i].kind == Region::Kind::kFold) continue;
+      const auto origin = static_cast<size_t>(node.origin);
+      within[origin].insert(i);
+      heavy[origin] += is_heavy(node) ? 1 : 0;
+      if (regions[i].kind == Region::Kind::kEager) names.insert(program.origins[origin].node.name);
+    }
+  for (size_t i = 0; i < within.size(); ++i)
+    if (within[i].size() > std::max<size_t>(heavy[i], 1)) names.insert(program.origins[i].node.name);
+  return names;
 }
 
 std::vector<Region> cut(const Program& program, const CutOptions& options) { return Cutter(program, options).run(); }

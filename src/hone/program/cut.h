@@ -6,6 +6,7 @@
 // anything else, so that PyTorch can run the operator in its place. Operators that the language lacks are steps of their own, for PyTorch. What hangs on weights alone is folded when they
 // are loaded. Regions are in an order in which they can run. Pure.
 #pragma once
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,9 +28,6 @@ struct Region {
   int whole = -1;            ///< index into Program::wholes: a part of what that was written out as; those of one lie one behind the other
 };
 
-/// The reason of steps of PyTorch's that move nothing.
-constexpr std::string_view kView = "a view";
-
 struct CutOptions {
   int most_operations = 100;   ///< of a region, views included
   int most_inputs = 64;
@@ -38,6 +36,12 @@ struct CutOptions {
 /// All of a normalised program. `views` are repeated where they are read and appear in no region's nodes.
 [[nodiscard]] std::vector<Region> cut(const Program& program, const CutOptions& options = {});
 
+
+/// Names of nodes that hang on arguments of forward() and that no task can say: what may be taken apart.
+[[nodiscard]] std::set<std::string> without_words(const Program& program);
+/// Of the operators that were taken apart those that it does no good: no task can say one of their pieces, or the pieces are in more regions than
+/// there are heavy operators among them, so that PyTorch could not run the operator in their place.
+[[nodiscard]] std::set<std::string> apart_for_nothing(const Program& program, const std::vector<Region>& regions);
 
 /// The nodes a region has to write for its results: its own and the repeated ones between them and its inputs, in the
 /// program's order.

@@ -125,6 +125,10 @@ class Pass {
     const std::vector<bool> own = own_memory(in_);
     for (size_t i = 0; i < in_.nodes.size(); ++i) to_[i] = one(in_.nodes[i], own[i]);
     for (Output& output : out_.outputs) output.value = renamed(output.value);
+    for (Origin& origin : out_.origins) {
+      for (auto& [name, argument] : origin.node.arguments) argument = renamed(argument);
+      for (Argument& result : origin.results) result = renamed(result);
+    }
     return std::move(out_);
   }
 
@@ -173,6 +177,7 @@ class Pass {
     Node part;
     part.name = node.name;
     part.types = node.types;
+    part.origin = node.origin;
     const int64_t begin = parts->begins[index];
     part.arguments = {{"self", tuple.arguments.front().second}, {"dim", Argument{parts->axis}}};
     if (parts->dropped) {
@@ -249,7 +254,7 @@ Program living(Program program) {
   std::vector<int> to(program.nodes.size(), -1);
   std::vector<Node> kept;
   const auto rename = [&](auto&& self, Argument& argument) -> void {
-    if (const Ref* ref = argument.ref()) argument = Argument{Ref{to[static_cast<size_t>(ref->node)]}};
+    if (const Ref* ref = argument.ref(); ref != nullptr && ref->node >= 0) argument = Argument{Ref{to[static_cast<size_t>(ref->node)]}};
     if (auto* list = std::get_if<List>(&argument.value))
       for (Argument& item : *list) self(self, item);
   };
@@ -267,6 +272,10 @@ Program living(Program program) {
     for (auto& [name, argument] : whole.node.arguments) rename(rename, argument);
     for (int& result : whole.results)
       if (result >= 0) result = to[static_cast<size_t>(result)];
+  }
+  for (Origin& origin : program.origins) {
+    for (auto& [name, argument] : origin.node.arguments) rename(rename, argument);
+    for (Argument& result : origin.results) rename(rename, result);
   }
   program.nodes = std::move(kept);
   return program;

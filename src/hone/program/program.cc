@@ -35,6 +35,10 @@ Argument* Node::find(std::string_view argument) {
   return const_cast<Argument*>(static_cast<const Node*>(this)->find(argument));
 }
 
+bool is_tuple_part(const Node& node) { return node.op == "getitem"; }
+
+bool is_taking_apart(const Node& node) { return node.op == "aten.unbind.int" && node.several; }
+
 void collect(const Argument& argument, std::vector<int>& into) {
   if (const Ref* ref = argument.ref()) into.push_back(ref->node);
   if (const Argument::List* list = argument.list())

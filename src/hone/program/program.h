@@ -76,6 +76,7 @@ struct Node {
   std::optional<int64_t> largest;    ///< of a constant of integers, none below 0
   std::optional<task::KnownValues> values;  ///< of a constant that is not large
   int whole = -1;                    ///< part of what an operator was written out as: index into Program::wholes
+  int origin = -1;                   ///< part of what an operator was taken apart into: index into Program::origins
 
   [[nodiscard]] bool is_input() const { return op == "input"; }
   [[nodiscard]] const ValueType& type() const { return types.front(); }
@@ -88,6 +89,13 @@ struct Node {
 struct Whole {
   Node node;                 ///< what it reads is in the graph, it is not
   std::vector<int> results;  ///< for each of its results the node of the same value; -1: nobody needs it
+};
+
+/// An operator that PyTorch's own decomposition took apart into nodes of the graph, since the language has nothing for it. They are nodes like
+/// all others; where all of them are run by PyTorch it runs the operator instead.
+struct Origin {
+  Node node;                      ///< as it was; it is not in the graph. What it read and no piece does is no more there: -1
+  std::vector<Argument> results;  ///< for each of its results what stands for it
 };
 
 /// What forward() gives, and what it leaves in buffers.
@@ -110,6 +118,7 @@ struct Program {
   std::string torch;    ///< version that captured it
   std::vector<Node> nodes;
   std::vector<Whole> wholes;       ///< the nodes of each lie one behind the other
+  std::vector<Origin> origins;
   std::vector<Output> outputs;
   std::vector<std::string> flat;   ///< of a graph of torch.compile's: the names of all its arguments, weights too; else empty
   std::string arguments_tree, results_tree;           ///< how PyTorch flattens them (pytree's own text)
@@ -119,6 +128,11 @@ struct Program {
 
 /// kInput where the JSON is no capture or has what no step can be made of; the hint says what to do.
 [[nodiscard]] Result<Program> read_program(std::string_view json);
+
+/// Of a tuple.
+[[nodiscard]] bool is_tuple_part(const Node& node);
+/// Gives all pieces along an axis at once.
+[[nodiscard]] bool is_taking_apart(const Node& node);
 
 /// The nodes that an argument refers to, in order, lists included.
 void collect(const Argument& argument, std::vector<int>& into);

@@ -50,6 +50,9 @@ class Reader {
       program_.state[name] = {std::move(type), entry.value("torch", "float32"), entry.value("parameter", false)};
     }
     for (const Json& row : json_["nodes"]) HONE_TRY_VOID(node(row));
+    for (const Json& row : json_.value("origins", Json::array())) HONE_TRY_VOID(origin(row));
+    for (const Node& node : program_.nodes)
+      if (node.origin >= static_cast<int>(program_.origins.size())) return no_capture(node.name + " is a piece of nothing");
     for (const Json& row : json_["outputs"]) HONE_TRY_VOID(output(row));
     return std::move(program_);
   }
@@ -119,6 +122,25 @@ class Reader {
   }
 
   Status node(const Json& row) {
+    HONE_TRY(Node node, read_node(row));
+    if (!index_.emplace(node.name, static_cast<int>(program_.nodes.size())).second) return no_capture(node.name + " is there twice");
+    program_.nodes.push_back(std::move(node));
+    return {};
+  }
+
+  Status origin(const Json& row) {
+    Origin origin;
+    HONE_TRY(origin.node, read_node(row));
+    if (origin.node.is_input()) return no_capture(origin.node.name + " was no operator");
+    for (const Json& result : row.value("results", Json::array())) {
+      HONE_TRY(Argument value, argument(result));
+      origin.results.push_back(std::move(value));
+    }
+    program_.origins.push_back(std::move(origin));
+    return {};
+  }
+
+  Result<Node> read_node(const Json& row) {
     Node node;
     HONE_TRY(node.name, base::string_at(row, "name"));
     HONE_TRY(node.op, base::string_at(row, "op"));
@@ -132,9 +154,8 @@ class Reader {
     if (node.types.empty()) node.types.emplace_back();
     if (node.is_input()) HONE_TRY_VOID(input(row, node));
     else HONE_TRY_VOID(call(row, node));
-    if (!index_.emplace(node.name, static_cast<int>(program_.nodes.size())).second) return no_capture(node.name + " is there twice");
-    program_.nodes.push_back(std::move(node));
-    return {};
+    node.origin = row.value("origin", -1);
+    return node;
   }
 
   Status input(const Json& row, Node& node) {

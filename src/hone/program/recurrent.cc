@@ -242,7 +242,7 @@ class Loop {
 };
 
 void rename(Argument& argument, const std::vector<int>& to) {
-  if (const Ref* ref = argument.ref()) argument = Argument{Ref{to[static_cast<size_t>(ref->node)]}};
+  if (const Ref* ref = argument.ref(); ref != nullptr && ref->node >= 0) argument = Argument{Ref{to[static_cast<size_t>(ref->node)]}};
   else if (auto* list = std::get_if<List>(&argument.value))
     for (Argument& item : *list) rename(item, to);
 }
@@ -289,6 +289,10 @@ Program write_out_loops(Program program) {
     out.nodes.push_back(std::move(node));
   }
   for (Output& output : out.outputs) rename(output.value, to);
+  for (Origin& origin : out.origins) {
+    for (auto& [name, argument] : origin.node.arguments) rename(argument, to);
+    for (Argument& result : origin.results) rename(result, to);
+  }
   return out;
 }
 

@@ -1,172 +1,22 @@
 #include "hone/program/tasks.h"
 
 #include <algorithm>
-#include <cctype>
-#include <cmath>
 #include <map>
 #include <set>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include "hone/program/aten.h"
 #include "hone/program/normalise.h"
+#include "hone/program/task_text.h"
 
 namespace hone::program {
 namespace {
-
-std::string short_name(std::string_view op) {
-  if (op == "getitem") return "part";
-  if (op.starts_with("aten.")) op.remove_prefix(5);
-  op = op.substr(0, op.find('.'));
-  while (op.starts_with("_")) op.remove_prefix(1);
-  if (op == "scaled_dot_product_attention") return "attention";
-  if (op.find("batch_norm") != std::string_view::npos) return "batch_norm";
-  return std::string(op);
-}
 
 /// The name, with a number where it is taken.
 std::string own_name(std::string name, std::map<std::string, int>& names) {
   if (const int n = names[name]++; n > 0) name += fmt::format("_{}", n + 1);
   return name;
 }
-
-/// One region as a task's text. Names hang on the order of things alone, so that equal regions have equal texts.
-class Writer {
- public:
-  Writer(const Program& program, const Region& region, const std::vector<std::optional<int64_t>>& bounds)
-      : program_(program), region_(region), bounds_(bounds) {}
-
-  /// The text without the name; `nodes`: the region's body().
-  Result<std::string> write(const std::vector<int>& nodes) {
-    for (const int id : nodes) HONE_TRY_VOID(statement(id));
-    drop_unread();
-    std::string text = "compute = \"\"\"\n";
-    for (const std::string& line : lines_) text += line + "\n";
-    text += "\"\"\"\n[inputs]\n";
-    for (const std::string& row : input_rows_) text += row + "\n";
-    text += "[outputs]\n";
-    for (const int id : region_.results) {
-      const std::string& name = terms_[id].at(0);
-      const ValueType& type = program_.nodes[static_cast<size_t>(id)].type();
-      if (!type.dtype) return fail(ErrorCode::kUnavailable, fmt::format("{} has an element type that the language lacks", program_.nodes[static_cast<size_t>(id)].op));
-      text += fmt::format("{} = \"{}\"\n", name, type.to_string());
-    }
-    return text;
-  }
-
-  [[nodiscard]] const std::vector<int>& inputs() const { return inputs_; }
-
-  /// "linear_gelu": what it does, heavy operators first.
-  [[nodiscard]] std::string name() const {
-    std::vector<std::string> words;
-    for (const bool heavy : {true, false})
-      for (const int id : region_.nodes) {
-        const Node& node = program_.nodes[static_cast<size_t>(id)];
-        const Row* row = find_row(node.op);
-        if (row == nullptr || row->heavy != heavy || words.size() >= 3) continue;
-        if (std::string word = short_name(node.op); std::find(words.begin(), words.end(), word) == words.end()) words.push_back(std::move(word));
-      }
-    return fmt::format("{}", fmt::join(words, "_"));
-  }
-
- private:
-  Status input(int id) {
-    const Node& node = program_.nodes[static_cast<size_t>(id)];
-    auto& term = terms_[id];
-    if (node.number && node.number->number()) {
-      const std::string value = node.number->integer() && !task::is_float(node.type().dtype.value_or(task::DType::kF32)) ? fmt::format("{}", *node.number->integer())
-                                                                                                                         : number_text(*node.number->number());
-      term = {value.front() == '-' ? "(" + value + ")" : value};
-      return {};
-    }
-    if (!node.type().dtype || node.several) return fail(ErrorCode::kUnavailable, fmt::format("it reads {}, whose type the language lacks", node.name));
-    const bool constant = node.is_input() && node.role != Role::kUser;
-    term = {fmt::format("{}{}", constant ? "w" : "x", constant ? weights_++ : tensors_++)};
-    std::string extra;
-    if (constant) extra += ", constant = true";
-    if (const auto& bound = bounds_[static_cast<size_t>(id)]; bound && task::is_int(*node.type().dtype)) extra += fmt::format(", domain = \"index({})\"", *bound);
-    else if (positive_.count(id) > 0) extra += ", domain = \"positive\"";
-    if (const std::string values = known_values(id); !values.empty()) extra += fmt::format(", values = \"{}\"", values);
-    input_rows_.push_back(extra.empty() ? fmt::format("{} = \"{}\"", term.front(), node.type().to_string())
-                                        : fmt::format("{} = {{ type = \"{}\"{} }}", term.front(), node.type().to_string(), extra));
-    inputs_.push_back(id);
-    return {};
-  }
-
-  Status statement(int id) {
-    const Node& node = program_.nodes[static_cast<size_t>(id)];
-    if (const Argument* variance = node.find("running_var"); variance != nullptr && variance->ref() != nullptr) positive_.insert(variance->ref()->node);
-    for (const int operand : operands(node))
-      if (terms_[operand].empty()) HONE_TRY_VOID(input(operand));
-    auto& term = terms_[id];
-    if (node.op == "getitem") {  // a tuple's results are written where they are taken, as some are not
-      const int source = node.find("source")->ref()->node;
-      const auto& whole = terms_[source];
-      const auto index = static_cast<size_t>(node.find("index")->integer().value_or(0));
-      if (index >= whole.size()) return fail(ErrorCode::kUnavailable, fmt::format("{}: the language does not give result {}", program_.nodes[static_cast<size_t>(source)].op, index));
-      term = {named(short_name(program_.nodes[static_cast<size_t>(source)].op), whole[index])};
-      return {};
-    }
-    const Row* row = find_row(node.op);
-    if (row == nullptr) return fail(ErrorCode::kUnavailable, fmt::format("{}: the language has nothing for it", node.op));
-    HONE_TRY(std::vector<std::string> texts, program::write(*row, Site(program_, node, terms_)));
-    if (node.several) term = std::move(texts);
-    else if (texts.empty()) return fail(ErrorCode::kUnavailable, fmt::format("{}: the language does not give it", node.op));
-    else term = {named(short_name(node.op), std::move(texts.front()))};
-    return {};
-  }
-
-  /// Of a constant, as long as a task takes them and they are within its domain.
-  std::string known_values(int id) {
-    const Node& node = program_.nodes[static_cast<size_t>(id)];
-    const task::DType type = *node.type().dtype;
-    if (!node.values || task::is_f8(type)) return {};
-    const auto& bound = bounds_[static_cast<size_t>(id)];
-    for (int64_t i = 0; i < task::element_count(node.values->shape); ++i) {
-      const double value = task::value_at(*node.values, type, i);
-      const bool outside = task::is_int(type) && bound && (value < 0 || value >= static_cast<double>(*bound));
-      if (outside || !std::isfinite(value) || (positive_.count(id) > 0 && value <= 0)) return {};
-    }
-    std::string packed = task::pack_values(*node.values, type);
-    if (known_bytes_ + packed.size() > task::kMaxPackedValues) return {};
-    known_bytes_ += packed.size();
-    return packed;
-  }
-
-  /// An operand that gives nothing but its type or shape (zeros_like) is no input.
-  void drop_unread() {
-    std::set<std::string> words;
-    for (const std::string& line : lines_)
-      for (size_t at = 0; at < line.size();) {
-        size_t end = at;
-        while (end < line.size() && (std::isalnum(static_cast<unsigned char>(line[end])) != 0 || line[end] == '_')) ++end;
-        words.insert(line.substr(at, end - at));
-        at = std::max(end, at + 1);
-      }
-    for (size_t i = inputs_.size(); i-- > 0;) {
-      if (words.count(terms_[inputs_[i]].front()) > 0) continue;
-      inputs_.erase(inputs_.begin() + static_cast<std::ptrdiff_t>(i));
-      input_rows_.erase(input_rows_.begin() + static_cast<std::ptrdiff_t>(i));
-    }
-  }
-
-  std::string named(const std::string& base, std::string text) {
-    std::string name = fmt::format("{}_{}", base, lines_.size());
-    lines_.push_back(fmt::format("{} = {}", name, text));
-    return name;
-  }
-
-  const Program& program_;
-  const Region& region_;
-  const std::vector<std::optional<int64_t>>& bounds_;
-  Terms terms_;
-  std::set<int> positive_;
-  std::vector<std::string> lines_, input_rows_;
-  std::vector<int> inputs_;
-  int weights_ = 0, tensors_ = 0;
-  size_t known_bytes_ = 0;   ///< packed
-};
 
 /// Operators that hand elements of some operands on as they are, beside views.
 struct HandsOn {
@@ -182,7 +32,7 @@ constexpr HandsOn kHandOn[] = {
     {"aten.where.ScalarOther", "self"}, {"aten.where.ScalarSelf", "other"}, {"aten.masked_fill.Scalar", "self"}, {"aten.masked_fill.Tensor", "self"}};
 
 /// Passes bounds from where elements are picked back to where the indices come from.
-void pass_back(const Program& program, int id, int64_t bound, std::vector<std::optional<int64_t>>& bounds) {
+void pass_back(const Program& program, int id, int64_t bound, Bounds& bounds) {
   auto& here = bounds[static_cast<size_t>(id)];
   if ((here && *here <= bound) || bound < 1) return;
   here = bound;
@@ -204,8 +54,8 @@ void pass_back(const Program& program, int id, int64_t bound, std::vector<std::o
 
 }  // namespace
 
-std::vector<std::optional<int64_t>> index_bounds(const Program& program) {
-  std::vector<std::optional<int64_t>> bounds(program.nodes.size());
+Bounds index_bounds(const Program& program) {
+  Bounds bounds(program.nodes.size());
   const auto shape_of = [&](const Argument* argument) -> const task::Shape* {
     return argument == nullptr || argument->ref() == nullptr ? nullptr : &program.nodes[static_cast<size_t>(argument->ref()->node)].type().shape;
   };
@@ -313,21 +163,20 @@ Plan plan_program(const Program& program, const std::vector<Region>& regions) {
     step.written = region.whole;
     const int number = static_cast<int>(plan.steps.size());
     if (region.kind == Region::Kind::kTask) {
-      Writer writer(program, region, bounds);
-      const auto text = writer.write(step.body);
+      auto text = task_text(program, step.body, region.results, bounds);
       if (!text) {
         step.kind = Region::Kind::kEager;
         step.why = text.error().message;
-      } else if (const auto it = known.find(*text); it != known.end()) {
+      } else if (const auto it = known.find(text->text); it != known.end()) {
         step.task = it->second;
-        step.inputs = writer.inputs();
+        step.inputs = std::move(text->inputs);
       } else {
-        const std::string name = own_name(writer.name(), names);
-        if (auto task = task::parse_task(fmt::format("name = \"{}\"\n{}", name, *text), name)) {
+        const std::string name = own_name(task_name(program, region.nodes), names);
+        if (auto task = task::parse_task(fmt::format("name = \"{}\"\n{}", name, text->text), name)) {
           step.task = static_cast<int>(plan.tasks.size());
-          step.inputs = writer.inputs();
+          step.inputs = std::move(text->inputs);
           plan.tasks.push_back({std::move(*task), {}});
-          known.emplace(*text, step.task);
+          known.emplace(std::move(text->text), step.task);
         } else {
           step.kind = Region::Kind::kEager;
           step.why = task.error().to_string();

@@ -7,6 +7,7 @@
 #include "hone/base/result.h"
 #include "hone/program/cut.h"
 #include "hone/program/program.h"
+#include "hone/program/task_text.h"
 #include "hone/task/task.h"
 
 namespace hone::program {
@@ -46,6 +47,6 @@ struct Plan {
 
 /// Of integers that pick elements: below which number each must lie (0 and up), from how the program uses it and, for constants,
 /// from what it holds. Nodes that pick nothing have none.
-[[nodiscard]] std::vector<std::optional<int64_t>> index_bounds(const Program& program);
+[[nodiscard]] Bounds index_bounds(const Program& program);
 
 }  // namespace hone::program

@@ -196,6 +196,12 @@ Result<std::unique_ptr<ProgramSession>> ProgramSession::attach(int descriptor) {
   return session;
 }
 
+Status ProgramSession::take_apart(const std::set<std::string>& nodes, const std::vector<std::string>& known) {
+  HONE_TRY(const Json program, ask({{"do", "apart"}, {"nodes", nodes}, {"known", known}, {"constants", constants().string()}}, kLoad));
+  capture_ = base::canonical_json(program);
+  return {};
+}
+
 Status ProgramSession::tell(const std::string& what, const Json& more) {
   Json request = more;
   request["do"] = what;

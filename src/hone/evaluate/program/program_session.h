@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -67,6 +68,9 @@ class ProgramSession {
 
   /// What torch.export made of it, as program::read_program() takes it.
   [[nodiscard]] const std::string& capture() const { return capture_; }
+  /// Captured once more, with these nodes as what PyTorch makes of them by its own decompositions, where it makes something of them; operators that
+  /// are `known` stay whole.
+  [[nodiscard]] Status take_apart(const std::set<std::string>& nodes, const std::vector<std::string>& known);
   /// Tensors that no state_dict has, written by torch.save().
   [[nodiscard]] std::filesystem::path constants() const;
   /// Where a package has to lie that the process is to import: `kept`, or a folder that a jailed process sees.

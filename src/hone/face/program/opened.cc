@@ -12,6 +12,7 @@
 #include "hone/engine/run.h"
 #include "hone/face/cli/text.h"
 #include "hone/pattern/library.h"
+#include "hone/program/aten.h"
 #include "hone/program/normalise.h"
 #include "hone/target/calibrate/speed_of_light.h"
 #include "hone/target/card_peaks.h"
@@ -108,6 +109,24 @@ Status check_program_target(const std::string& target) {
   return fail(ErrorCode::kUsage, fmt::format("programs run on the cpu or on one NVIDIA card, not on {}", target), "for example --target cuda:0");
 }
 
+Result<program::Program> understood(evaluate::ProgramSession& session) {
+  HONE_TRY(program::Program whole, program::read_program(session.capture()));
+  HONE_TRY(whole, program::normalise(std::move(whole)));
+  std::set<std::string> names = program::without_words(whole);
+  while (!names.empty()) {
+    HONE_TRY_VOID(session.take_apart(names, program::known_operators()));
+    HONE_TRY(program::Program apart, program::read_program(session.capture()));
+    HONE_TRY(apart, program::normalise(std::move(apart)));
+    const std::set<std::string> vain = program::apart_for_nothing(apart, program::cut(apart));
+    if (vain.empty()) return apart;
+    const size_t before = names.size();
+    for (const std::string& name : vain) names.erase(name);
+    if (names.size() == before) break;  // a process that answers anything
+    if (names.empty()) HONE_TRY_VOID(session.take_apart(names, {}));
+  }
+  return whole;
+}
+
 Result<OpenedProgram> open_program(std::unique_ptr<evaluate::ProgramSession> session, const engine::RunOptions& options) {
   OpenedProgram opened;
   const bool on_card = options.target != "cpu";
@@ -115,8 +134,7 @@ Result<OpenedProgram> open_program(std::unique_ptr<evaluate::ProgramSession> ses
     HONE_TRY(opened.bench, engine::workbench_of(options));
   }
   opened.session = std::move(session);
-  HONE_TRY(program::Program program, program::read_program(opened.session->capture()));
-  HONE_TRY(opened.program, program::normalise(std::move(program)));
+  HONE_TRY(opened.program, understood(*opened.session));
   opened.plan = program::plan_program(opened.program, program::cut(opened.program));
   const target::CpuPeaks peaks = on_card ? peaks_of(opened.bench->target().card()->info()) : target::cpu_peaks(options.threads);
   for (const program::CutTask& task : opened.plan.tasks) {

@@ -36,6 +36,8 @@ struct OpenedProgram {
 
 /// kUsage for a target that programs do not run on.
 [[nodiscard]] Status check_program_target(const std::string& target);
+/// Of a session's capture. Operators that the language lacks are taken apart by PyTorch's own decompositions where tasks can say the pieces.
+[[nodiscard]] Result<program::Program> understood(evaluate::ProgramSession& session);
 /// Priced for the CPU or a card, which is opened for that.
 [[nodiscard]] Result<OpenedProgram> open_program(std::unique_ptr<evaluate::ProgramSession> session, const engine::RunOptions& options);
 

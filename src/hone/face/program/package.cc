@@ -93,8 +93,44 @@ class ModuleText {
   }
 
   [[nodiscard]] std::string statements(const Step& step) const {
+    const std::set<int> body(step.body.begin(), step.body.end());
     std::string text;
-    for (const int id : step.body) text += fmt::format("    n{} = {}\n", id, call(node(id)));
+    std::set<int> whole;   // origins that PyTorch runs as they were
+    for (const int id : step.body) {
+      const int origin = node(id).origin;
+      if (origin >= 0 && (whole.count(origin) > 0 || is_whole(step, body, origin))) {
+        if (whole.insert(origin).second) text += origin_statements(origin);
+        continue;
+      }
+      text += fmt::format("    n{} = {}\n", id, call(node(id)));
+    }
+    return text;
+  }
+
+  /// Whether nothing but an origin's results is read outside of its pieces, all of which the step has, and what the origin read is there.
+  [[nodiscard]] bool is_whole(const Step& step, const std::set<int>& body, int origin) const {
+    const program::Origin& from = program_.origins[static_cast<size_t>(origin)];
+    std::set<int> results;
+    for (const program::Argument& result : from.results)
+      if (result.ref() != nullptr && result.ref()->node >= 0 && node(result.ref()->node).origin == origin) results.insert(result.ref()->node);
+    const auto there = [&](int id) { return body.count(id) > 0 || std::find(step.inputs.begin(), step.inputs.end(), id) != step.inputs.end(); };
+    for (const int operand : program::operands(from.node))
+      if (operand < 0 || !there(operand)) return false;
+    for (const int id : step.body)
+      if (node(id).origin != origin)
+        for (const int operand : program::operands(node(id)))
+          if (node(operand).origin == origin && body.count(operand) > 0 && results.count(operand) == 0) return false;
+    for (const int output : step.outputs)
+      if (node(output).origin == origin && body.count(output) > 0 && results.count(output) == 0) return false;
+    return std::all_of(results.begin(), results.end(), [&](int id) { return body.count(id) > 0; });
+  }
+
+  [[nodiscard]] std::string origin_statements(int origin) const {
+    const program::Origin& from = program_.origins[static_cast<size_t>(origin)];
+    std::string text = fmt::format("    whole = {}\n", call(from.node));
+    for (size_t i = 0; i < from.results.size(); ++i)
+      if (const Ref* ref = from.results[i].ref(); ref != nullptr && ref->node >= 0 && node(ref->node).origin == origin)
+        text += fmt::format("    n{} = whole{}\n", ref->node, from.node.several ? fmt::format("[{}]", i) : std::string());
     return text;
   }
 
@@ -104,15 +140,19 @@ class ModuleText {
     return fmt::format("{}", fmt::join(all, ", "));
   }
 
-  /// Constants of rank 0 that became numbers of a task are no inputs of it, and are written down here too.
+  /// Constants of rank 0 that became numbers of a task are no inputs of it, and are written down here too. What gives nothing but its type, shape or
+  /// device (zeros_like) is no input either: any tensor of that kind does.
   [[nodiscard]] std::string numbers(const Step& step) const {
     std::string text;
     std::set<int> needed;
     for (const int id : step.body)
       for (const int operand : program::operands(node(id))) needed.insert(operand);
-    for (const int id : needed)
-      if (node(id).is_input() && node(id).number && std::find(step.inputs.begin(), step.inputs.end(), id) == step.inputs.end())
-        text += fmt::format("    n{} = torch.tensor({}, dtype=torch.{})\n", id, value(*node(id).number, ""), task::numpy_name_of(node(id).type().dtype.value_or(task::DType::kF32)));
+    for (const int id : needed) {
+      if (std::find(step.inputs.begin(), step.inputs.end(), id) != step.inputs.end() || std::find(step.body.begin(), step.body.end(), id) != step.body.end()) continue;
+      const auto type = task::numpy_name_of(node(id).type().dtype.value_or(task::DType::kF32));
+      if (node(id).is_input() && node(id).number) text += fmt::format("    n{} = torch.tensor({}, dtype=torch.{})\n", id, value(*node(id).number, ""), type);
+      else if (!step.inputs.empty()) text += fmt::format("    n{} = torch.empty({}, dtype=torch.{}, device=n{}.device)\n", id, shape_tuple(node(id).type().shape), type, step.inputs.front());
+    }
     return text;
   }
 

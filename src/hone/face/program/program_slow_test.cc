@@ -36,7 +36,7 @@ Captured captured(const ProgramSource& source) {
   EXPECT_TRUE(session) << session.error().to_string();
   if (!session) return all;
   all.session = std::move(*session);
-  auto program = program::normalise(*program::read_program(all.session->capture()));
+  auto program = understood(*all.session);
   EXPECT_TRUE(program) << program.error().to_string();
   all.program = std::move(*program);
   all.plan = program::plan_program(all.program, program::cut(all.program));
