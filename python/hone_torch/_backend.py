@@ -57,7 +57,7 @@ def backend(module: torch.fx.GraphModule, inputs: Sequence[Any], *, options: dic
         graph = Graph(module, "inference", weights, chosen, nested(module, inputs))
         graph.refuse(why)
         return graph
-    if not wants_gradient(inputs) and not autocasts(inputs):
+    if not wants_gradient(inputs) and not autocasts(inputs) and not nests(module):
         kept = copied(module)  # nested backends change what they are given
         return graph_for(kept, "inference", weights, chosen, nested(module, inputs))
 
@@ -88,6 +88,12 @@ def acts(module: torch.fx.GraphModule) -> str:
         if not own or not (any(word in name for word in HARMLESS) or name in ("setitem", "getitem")):
             return f"it calls {name}, which does something beside computing"
     return ""
+
+
+def nests(module: torch.fx.GraphModule) -> bool:
+    """Whether calls of other graphs or contexts are in it (checkpoints, autocast within forward()): AOTAutograd writes down what they come to."""
+    return any(isinstance(node.target, torch._ops.HigherOrderOperator) or getattr(node.target, "__name__", "") == "_enter_autocast"
+               for node in module.graph.nodes if node.op == "call_function")
 
 
 def is_plain(tensor: torch.Tensor) -> bool:
@@ -254,10 +260,6 @@ class Graph(Subject):
         self.exported = None
 
     def wait(self, _: dict[str, Any]) -> dict[str, Any]:
-        return {}
-
-    def failed(self, request: dict[str, Any]) -> dict[str, Any]:
-        self.refuse(request["message"])
         return {}
 
     def done(self, request: dict[str, Any]) -> dict[str, Any]:

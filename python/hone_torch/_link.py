@@ -37,7 +37,10 @@ class Link:
         while True:
             request = json.loads(self.receive(struct.unpack("<I", self.receive(4))[0]))
             what = request["do"]
-            last = what in ("wait", "done", "failed")
+            last = what in ("wait", "done")
+            if what == "failed":  # outside of what follows: it warns that hone leaves the graph alone
+                graph.refuse(request["message"])
+                return
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
@@ -46,7 +49,7 @@ class Link:
             except Exception as error:  # any failure is an answer
                 answer = (str(error) if isinstance(error, Wrong) else f"{type(error).__name__}: {error}").encode()[:8000]
                 status = b"E" + struct.pack("<I", len(answer))
-                if last:
+                if last or what == "load":  # nothing comes after it
                     raise
             try:
                 self.socket.sendall(status + answer)

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 import traceback
+import warnings
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUDGET = "12s"
@@ -30,6 +31,7 @@ def python_with_torch():
 
 def cases():
     import torch
+    import torch.utils.checkpoint
     from torch import nn
     from torch.nn import functional as F
 
@@ -238,12 +240,18 @@ def cases():
                 torch.manual_seed(0)
                 wanted = function(*arguments)
                 torch.manual_seed(0)
-                found = compiled(function, when="never")(*arguments)
+                with warnings.catch_warnings(record=True) as warned:
+                    warnings.simplefilter("always")
+                    found = compiled(function, when="never")(*arguments)
             if isinstance(wanted, torch.Tensor):
                 assert found.shape == wanted.shape
                 if wanted.device.type == "cpu":
                     near(torch.Tensor(found), torch.Tensor(wanted))
-            return [graph.describe() for graph in hone_torch._report.GRAPHS if id(graph) not in before]
+            graphs = [graph.describe() for graph in hone_torch._report.GRAPHS if id(graph) not in before]
+            for graph in graphs:  # it is said once, in the same words
+                assert (graph["state"] == "refused") == any(graph["why"] and graph["why"] in str(w.message) for w in warned), (graph, [str(w.message) for w in warned])
+                assert "hone has ended" not in graph["why"], graph
+            return graphs
 
         table = [
             ("random numbers", lambda x: x + torch.rand_like(x), (torch.randn(4, 4),), "draws random numbers"),
@@ -261,6 +269,16 @@ def cases():
         for what, function, arguments, why in table:
             graphs = report_of(function, *arguments)
             assert why is None or any(graph["state"] == "refused" and why in graph["why"] for graph in graphs), (what, graphs)
+        # Graphs and contexts within a graph
+        weight = torch.randn(4, 4)
+
+        def within(x):
+            with torch.autocast("cpu", dtype=torch.bfloat16):
+                y = F.gelu(x @ weight)
+            return y.float() * 2
+        for function in (within, lambda x: torch.utils.checkpoint.checkpoint(lambda y: F.gelu(y @ weight), x, use_reentrant=False)):
+            graphs = report_of(function, torch.randn(4, 4))
+            assert graphs and all(graph["state"] == "done" for graph in graphs), graphs
         # What holds for the whole process is set by the program's calls alone.
         seen = []
 
