@@ -9,7 +9,7 @@ HONE_FUZZ(ttir) {
   if (input.size() > hone::fuzz::kMostBytes) return;
   try {
     ttir::Module module = ttir::read_module(input);
-    for (ttir::Function& function : module.functions) static_cast<void>(ttir::prepare(function));
+    static_cast<void>(ttir::prepare(module));
   } catch (const ttir::Unreadable& why) {
     hone::fuzz::require(!why.text.empty(), "it says why");
   }
