@@ -30,6 +30,8 @@ constexpr std::chrono::seconds kHoldingAgainst{1};
 constexpr std::chrono::seconds kSaysItDoesNotFinish{4};
 constexpr int64_t kMostElementsExplained = 1 << 13;
 constexpr double kMostOperationsExplained = 1 << 20;
+/// Beyond it an odd extent is a few tiles of most vectors and a tail.
+constexpr int64_t kManyTiles = 32;
 constexpr size_t kReportShown = 3000;
 
 /// Shapes for this alone: small and odd ones, and the sides of what the kernel's plan tells apart.
@@ -46,6 +48,15 @@ std::vector<task::Bindings> own_shapes(const kernel::Kernel& kernel, Loader& loa
   };
   for (task::Bindings& bindings : hidden_shapes(task, seed, kMostElementsExplained, kMostElementsExplained))
     if (all.size() < kShapesTried) add(std::move(bindings));
+  // A tail behind a few tiles of any power of two, along each symbol: what most wrong kernels forget, and chance may leave out.
+  base::Rng rng(seed, 0x7461696c);
+  const auto has_tail = [](int64_t extent) { return extent > kManyTiles && extent % 2 != 0; };
+  for (const std::string& symbol : task.symbols()) {
+    if (all.empty() || std::ranges::any_of(all, [&](const task::Bindings& bindings) { return has_tail(bindings.at(symbol)); })) continue;
+    task::Bindings bindings = all[rng.below(all.size())];
+    bindings[symbol] = kManyTiles + 1 + 2 * static_cast<int64_t>(rng.below(kManyTiles / 2));
+    if (is_small(task, bindings, kMostElementsExplained, kMostOperationsExplained)) add(std::move(bindings));
+  }
   ShapeSearch search;
   search.most = kSidesTried;
   search.most_elements = kMostElementsExplained;
