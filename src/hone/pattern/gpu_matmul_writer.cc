@@ -358,8 +358,9 @@ Offer GpuMatmulWriter::tensors(bool anew) const {
   const auto words = words_text(all_, gpu_parameters_of(task_));
   HONE_CHECK(words.has_value(), words ? "" : words.error().to_string());
   slots["finish"] += *words;
-  for (const char* name : {"laid", "lay_launch", "laid_arguments", "lays", "laid_parameters"}) slots[name] = "";
-  std::string lay_grid, lay_parameters, lay_body;
+  // Of the launch that writes factors anew; as they are, nothing.
+  std::vector<std::string> workspaces, grids, written, read, arguments;
+  std::string body;
   slots["header"] = anew ? "matmul_laid" : "matmul_tensor";
   slots["lay_note"] = anew ? "// Where they do not, and a factor's lines meet hundreds of the other's, writing it once more with lines that do costs less.\n" : "";
   /// A factor as the kernel says it; `anew`: and its part of the launch that writes it so.
@@ -371,12 +372,12 @@ Offer GpuMatmulWriter::tensors(bool anew) const {
       return fmt::format("hone::gpu::tensor_factor<{}, {}>(\n      {}, deep_at, {}, [=](int64_t batch_at) {{ return {}; }},\n      {}, {})", slots["stored"],
                          cpp_of(factor.along_depth()), lines, batches, factor.base(), line_at, depth_at);
     const std::string batch = factor.batched() ? text_of(all_.batch.extent) : "1", deep = all_.depth.extent.to_string();
-    slots["laid"] += fmt::format("{}_laid = \"{}[{}, {}, align({}, {})]\", ", name, task::name_of(number), batch, extent.to_string(), deep, 16 / task::size_of(number));
-    lay_grid += fmt::format("{}{} * ceil_div({}, 64) * ceil_div({}, 64)", lay_grid.empty() ? "" : " + ", batch, extent.to_string(), deep);
-    slots["laid_arguments"] += fmt::format("\"{}_laid\", ", name);
-    slots["laid_parameters"] += fmt::format("const {}* __restrict__ {}_laid_at, ", slots["stored"], name);
-    lay_parameters += fmt::format(", {}* __restrict__ {}_laid_at", slots["stored"], name);
-    lay_body += fmt::format(
+    workspaces.push_back(fmt::format("{}_laid = \"{}[{}, {}, align({}, {})]\", ", name, task::name_of(number), batch, extent.to_string(), deep, 16 / task::size_of(number)));
+    grids.push_back(fmt::format("{} * ceil_div({}, 64) * ceil_div({}, 64)", batch, extent.to_string(), deep));
+    arguments.push_back(fmt::format("\"{}_laid\"", name));
+    read.push_back(fmt::format("const {}* __restrict__ {}_laid_at, ", slots["stored"], name));
+    written.push_back(fmt::format("{}* __restrict__ {}_laid_at", slots["stored"], name));
+    body += fmt::format(
         "  const int64_t {0}_squares_at = hone::gpu::laid_squares({1}, deep_at);\n"
         "  if (square_at < {2} * {0}_squares_at) {{\n"
         "    const int64_t batch_at = square_at / {0}_squares_at;\n"
@@ -390,12 +391,15 @@ Offer GpuMatmulWriter::tensors(bool anew) const {
   slots["b_along"] = cpp_of(right_anew || b_.along_depth());
   slots["rights"] = factor(b_, "right", "columns_at", all_.column.extent, right_anew);
   if (second_) slots["rights"] += ", " + factor(*second_, "second", "columns_at", all_.column.extent, right_anew);
+  slots["laid"] = fmt::format("{}", fmt::join(workspaces, "")), slots["laid_parameters"] = fmt::format("{}", fmt::join(read, ""));
+  slots["lay_launch"] = slots["lays"] = slots["laid_arguments"] = "";
   if (anew) {
-    slots["lay_launch"] = fmt::format("[[launch]]\nkernel = \"lay\"\ngrid   = [\"{}\"]\nblock  = [\"256\"]\nargs   = [{}, {}]\n", lay_grid, slots["arguments"],
-                                      slots["laid_arguments"].substr(0, slots["laid_arguments"].size() - 2));
+    const std::string all = fmt::format("{}", fmt::join(arguments, ", "));
+    slots["laid_arguments"] = all + ", ";
+    slots["lay_launch"] = fmt::format("[[launch]]\nkernel = \"lay\"\ngrid   = [\"{}\"]\nblock  = [\"256\"]\nargs   = [{}, {}]\n", fmt::join(grids, " + "), slots["arguments"], all);
     slots["lays"] = fmt::format("/// Factors once more, with lines on 16 bytes, a square of one for each block.\n"
-                                "__global__ void __launch_bounds__(hone::gpu::kLaidThreads) lay({}{}) {{\n  const int64_t deep_at = {};\n  int64_t square_at = blockIdx.x;\n{}}}\n",
-                                slots["parameters"], lay_parameters, slots["deep"], lay_body);
+                                "__global__ void __launch_bounds__(hone::gpu::kLaidThreads) lay({}, {}) {{\n  const int64_t deep_at = {};\n  int64_t square_at = blockIdx.x;\n{}}}\n",
+                                slots["parameters"], fmt::join(written, ", "), slots["deep"], body);
   }
   slots["each"] = second_ ? "2" : "1";
   // Of floats of one byte, whose tiles nobody takes turns at, none has 64 rows.

@@ -7,7 +7,7 @@
 #include "hone/evaluate/oracle/number.h"
 #include "hone/evaluate/oracle/product_range.h"
 #include "hone/evaluate/oracle/step.h"
-#include "hone/evaluate/verify/gate.h"
+#include "hone/evaluate/verify/bounds.h"
 #include "hone/evaluate/parallel.h"
 
 namespace hone::evaluate {
@@ -17,8 +17,6 @@ using task::DType;
 
 /// Times the program is evaluated with its roundings: the first as they are.
 constexpr uint32_t kSamples = 8;
-/// Times the program's own error that a kernel's may be, as everywhere (Bounds::kSlack).
-constexpr double kSlack = 4;
 /// An answer that may be off by this share of itself everywhere is not told from a right one.
 constexpr double kTelling = 1.0 / 8;
 /// Elements side by side whose errors are taken together: one by itself may have been lucky in all evaluations.
@@ -89,7 +87,7 @@ void scale_by_spread(const task::ConcreteGraph& graph, const Oracle& oracle, int
       for (size_t k = first; k < end; ++k) beside += std::isnan(squares[b][k]) ? 0 : squares[b][k] / static_cast<double>(end - first);
       // Of a number that an evaluation did not have nothing is asked: NaN stays NaN.
       const double square = std::isnan(squares[b][i]) ? squares[b][i] : std::max({squares[b][i], beside, usual / 2});
-      const double spread = kSlack * std::sqrt(square) / unit;
+      const double spread = Bounds::kSlack * std::sqrt(square) / unit;
       answer.scale[i] = std::isnan(spread) ? kRangeLost : std::max({spread, wide.scale[i], std::abs(answer.value[i]), least});
     }
   });
