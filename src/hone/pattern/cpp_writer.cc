@@ -34,6 +34,7 @@ const char* scan_of(Prim op) {
     case Prim::kCumSum: return "hone::Sum";
     case Prim::kCumProd: return "hone::Prod";
     case Prim::kCumMax: return "hone::Max";
+    case Prim::kCumLogSumExp: return "hone::LogSumExp";
     default: return "hone::Min";
   }
 }

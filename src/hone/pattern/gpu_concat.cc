@@ -27,7 +27,7 @@ Result<kernel::Kernel> concat(const task::Task& task, kernel::Language language)
     const std::string name = all.size() == 1 ? "pieces" : fmt::format("pieces{}", &one - all.data());
     pieces += one.placed.size();
     if (const auto lines = interleaved_lines(program)) {
-      HONE_TRY(const InterleavedText text, interleaved_text(program, *lines, name));
+      HONE_TRY(const InterleavedText text, interleaved_text(program, *lines, name, task));
       functions += text.function;
       launches += text.launch;
       room += fmt::format(", \"{} <= 49152\"", text.bytes);

@@ -124,7 +124,7 @@ Result<Interleaved> interleaved_lines(const Program& given) {
   return fail(ErrorCode::kUnavailable, "no short lines side by side that lie apart elsewhere");
 }
 
-Result<InterleavedText> interleaved_text(const Program& given, const Interleaved& lines, const std::string& name) {
+Result<InterleavedText> interleaved_text(const Program& given, const Interleaved& lines, const std::string& name, const task::Task& whole) {
   Program program = given;
   program.inner_axes = lines.down;
   program.row_axes.clear();
@@ -163,11 +163,11 @@ Result<InterleavedText> interleaved_text(const Program& given, const Interleaved
       "  for (int64_t piece = blockIdx.y; piece < {}; piece += gridDim.y) {{\n{}{}{}{}"
       "    for (int line = 0; line < lines; ++line) {{\n      [[maybe_unused]] const int64_t at{} = line;\n{}{}    }}\n"
       "{}{}    __syncthreads();\n  }}\n}}\n",
-      name, gpu_parameters_of(*program.task), rooms, tile, writer.aligned(), length.to_cpp(), along.to_cpp(), pieces.to_cpp(),
+      name, gpu_parameters_of(whole), rooms, tile, writer.aligned(), length.to_cpp(), along.to_cpp(), pieces.to_cpp(),
       writer.row_places("piece", outside, "    "), runs, loads, loads.empty() ? "" : "    __syncthreads();\n", lines.along, writer.row_pointers("      "), body,
       stores.empty() ? "" : "    __syncthreads();\n", stores);
   text.launch = fmt::format("[[launch]]\nkernel = \"{}\"\ngrid   = [\"ceil_div({}, {})\", \"min(65535, {})\"]\nblock  = [\"THREADS\"]\nargs   = [{}]\n", name,
-                            length.to_string(), tile, pieces.to_string(), arguments_of(*program.task));
+                            length.to_string(), tile, pieces.to_string(), arguments_of(whole));
   return text;
 }
 
@@ -183,7 +183,7 @@ Result<std::string> interleaved_tunables(int64_t run_bytes, int widest) {
 
 Result<kernel::Kernel> interleaved(const Program& program, kernel::Language language) {
   HONE_TRY(const Interleaved lines, interleaved_lines(program));
-  HONE_TRY(const InterleavedText text, interleaved_text(program, lines, "interleaved"));
+  HONE_TRY(const InterleavedText text, interleaved_text(program, lines, "interleaved", *program.task));
   Slots slots;
   slots["language"] = kernel::name_of(language);
   slots["note"] = "short lines as runs of memory: " + program.outline();

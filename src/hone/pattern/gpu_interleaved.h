@@ -24,7 +24,8 @@ struct InterleavedText {
   int widest = 1;                     ///< elements a word
   std::set<std::string> conditions;
 };
-[[nodiscard]] Result<InterleavedText> interleaved_text(const Program& program, const Interleaved& lines, const std::string& name);
+/// Its parameters and arguments are those of `whole`, the task that the program is of or is a piece of.
+[[nodiscard]] Result<InterleavedText> interleaved_text(const Program& program, const Interleaved& lines, const std::string& name, const task::Task& whole);
 /// "THREADS = […], VEC = […], UNROLL = […]", with first values that shared memory has room for.
 [[nodiscard]] Result<std::string> interleaved_tunables(int64_t run_bytes, int widest);
 

@@ -36,7 +36,8 @@ std::vector<int> GpuWriter::scans_of(const Pass& pass) const {
 std::string GpuWriter::scan_type(int id) const {
   const Node& node = program_.node(id);
   if (node.prim == Prim::kLinearScan) return fmt::format("hone::gpu::Linear<{}>", thread_type(node.type.dtype));
-  const char* op = node.prim == Prim::kCumSum ? "Sum" : node.prim == Prim::kCumProd ? "Prod" : node.prim == Prim::kCumMax ? "Max" : "Min";
+  const char* op = node.prim == Prim::kCumSum ? "Sum" : node.prim == Prim::kCumProd ? "Prod" : node.prim == Prim::kCumMax ? "Max"
+                   : node.prim == Prim::kCumLogSumExp ? "LogSumExp" : "Min";
   // A product of some neighbours may leave float's range though the product of all so far does not.
   const std::string type = node.prim == Prim::kCumProd && task::is_float(node.type.dtype) ? "double" : thread_type(node.type.dtype);
   return fmt::format("hone::gpu::{}<{}>", op, type);
@@ -234,7 +235,8 @@ struct ChunkTotals {
                                           columns ? ", " + program.extent(program.inner_axes.back()).to_string() : "");
     for (const int id : writer.scans())
       for (const std::string& field : fields(id)) {
-        const std::string name = fmt::format("{}{}", field, id), type = field == "factor" ? "f64" : workspace_type(writer.scan_type(id));
+        const std::string of = writer.scan_type(id), name = fmt::format("{}{}", field, id);
+        const std::string type = field == "factor" || of.find("LogSumExp") != std::string::npos ? "f64" : workspace_type(of);
         workspaces += fmt::format("{}{} = \"{}[{}]\"", workspaces.empty() ? "" : ", ", name, type, shape);
         parameters += fmt::format(", {}* __restrict__ {}", cpp_type(type), name);
         names.push_back(name);

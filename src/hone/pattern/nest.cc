@@ -497,7 +497,7 @@ Result<Nest> find_nest(const task::Task& task, const NestOptions& options) {
   }
   const auto joins = [&](const Node& node) { return options.apart && node.prim == Prim::kConcat && even_piece(graph, node); };
   for (const Node& node : graph.nodes)
-    if (!supported(node) && !joins(node) && !(options.scans && task::is_scan(node.prim) && node.prim != Prim::kCumLogSumExp))
+    if (!supported(node) && !joins(node) && !(options.scans && task::is_scan(node.prim)))
       return fail(ErrorCode::kUnavailable, fmt::format("no loop nest for {}", task::name_of(node.prim)));
   AxisTable table(task, options.apart);
   std::vector<DimAxes> dims(graph.nodes.size());

@@ -10,8 +10,17 @@
 // is one addition; the shifts of several vectors overlap.
 #pragma once
 #include "hone/cpu/loops.h"
+#include "hone/cpu/math.h"
 
 namespace hone {
+
+/// What a scan joins by log(exp(a) + exp(b)), without overflow or underflow on the way.
+struct LogSumExp {
+  template <class V, int UNROLL>
+  struct State {
+    static HONE_INLINE V neutral() { return splat<V>(detail::lowest<Lane<V>>()); }
+  };
+};
 
 namespace detail {
 
@@ -67,6 +76,19 @@ struct Joined<Min> {
   static HONE_INLINE T join(T a, T b) { return min(a, b); }
 };
 
+template <>
+struct Joined<LogSumExp> {
+  /// By how much log(exp(a) + exp(b)) lies above the larger of them, for how far they are apart: 0 to log 2.
+  template <class T>
+  static HONE_INLINE T above(T apart) { return log1p(exp(-abs(apart))); }
+  /// `above` is of no use where the larger is NaN or infinite.
+  template <class T>
+  static HONE_INLINE T join(T a, T b) {
+    const T larger = max(a, b);
+    return select(abs(larger) < splat<T>(highest<Lane<T>>()), larger + above(a - b), larger);
+  }
+};
+
 template <class L, class OP>
 struct CarryOf { using Type = typename Summing<L>::Type; };
 template <class L>
@@ -76,7 +98,7 @@ struct CarryOf<L, Min> { using Type = L; };
 
 }  // namespace detail
 
-/// OP: Sum, Prod, Max or Min. BACK: from the row's end to its beginning, with for_each_back. EXCLUSIVE: each
+/// OP: Sum, Prod, Max, Min or LogSumExp. BACK: from the row's end to its beginning, with for_each_back. EXCLUSIVE: each
 /// element gets the result of those before it.
 template <class V, class OP, bool BACK = false, bool EXCLUSIVE = false>
 class Scan {
@@ -188,11 +210,23 @@ class ScanColumns {
   /// Of the row's elements from column i on: v, of which n are there.
   template <class N>
   HONE_INLINE V next(int64_t i, V v, N) {
-    alignas(64) L values[width<V>];
+    alignas(64) L values[width<V>], above[width<V>];
     store(values, v);
+    if constexpr (Same<OP, LogSumExp>) {
+      HONE_UNROLL(16)
+      for (int lane = 0; lane < width<V>; ++lane) above[lane] = static_cast<L>(carry_[i + lane] - values[lane]);
+      store(above, Join::above(load<V>(above)));
+    }
     HONE_UNROLL(16)
     for (int lane = 0; lane < width<V>; ++lane) {
-      const Carry before = carry_[i + lane], after = Join::join(before, static_cast<Carry>(values[lane]));
+      const Carry before = carry_[i + lane], now = static_cast<Carry>(values[lane]);
+      Carry after;
+      if constexpr (Same<OP, LogSumExp>) {
+        const Carry larger = max(before, now);
+        after = abs(larger) < detail::highest<Carry>() ? larger + above[lane] : larger;
+      } else {
+        after = Join::join(before, now);
+      }
       carry_[i + lane] = after;
       values[lane] = static_cast<L>(EXCLUSIVE ? before : after);
     }

@@ -1,6 +1,7 @@
 // Running sums and their kin along a row: a group of threads takes the row tile by tile, in order or from its end, and
 // carries what came before. Each element is read once and written once.
 #pragma once
+#include "hone/gpu/math.h"
 #include "hone/gpu/reduce.h"
 
 namespace hone::gpu {
@@ -32,6 +33,22 @@ struct Linear {
   }
   HONE_DEVICE Linear moved(int lanes) const { return {shuffle_xor(factor, lanes), shuffle_xor(value, lanes)}; }
   static constexpr double kMost = 1e300;
+};
+
+/// log(exp(x0) + exp(x1) + …) without overflow or underflow on the way. Kept in double, as it may be far from 0; what is added to
+/// the larger of two lies between 0 and log 2, and is taken in T.
+template <class T>
+struct LogSumExp {
+  double value = kLowest<double>;
+  HONE_DEVICE void take(double x) {
+    const double larger = value > x || value != value ? value : x;
+    if (abs(larger) < kHighest<double>)
+      value = larger + log1p(exp(static_cast<T>(-abs(value - x))));
+    else
+      value = x != x ? x : larger;
+  }
+  HONE_DEVICE void merge(const LogSumExp& other) { take(other.value); }
+  HONE_DEVICE LogSumExp moved(int lanes) const { return {shuffle_xor(value, lanes)}; }
 };
 
 template <bool Down, class A>
