@@ -95,6 +95,9 @@ bool wants_split_groups(const Shape& s) {
   return s.depth >= 4096 && s.rows >= 128 && s.columns >= 128 && std::ceil(s.rows / 128) * std::ceil(s.columns / 128) * s.batch * 2 <= kManyBlocks;
 }
 
+/// Enough lines and depth for the smallest tile of three products of TF32 on wgmma to be more than half full.
+bool wants_three(const Shape& s) { return s.depth >= 32 && std::max(s.rows, s.columns) > 32 && std::min(s.rows, s.columns) > 24; }
+
 /// So many sums of tiles in a row that their rounding would come near the bound of the strict track where all have one sign.
 constexpr double kDeep = 2048;
 
@@ -196,19 +199,22 @@ std::vector<Offer> gpu_matmul_offers(const task::Task& given, kernel::Language l
   const auto groups = group_method_for(track, writer.a_dtype(), writer.b_dtype());
   const bool deep = std::any_of(shapes.begin(), shapes.end(), [](const Shape& s) { return s.depth > kDeep; });
   const bool brief = std::any_of(shapes.begin(), shapes.end(), wants_short_groups);
-  const bool direct = track != task::Track::kStrict && track != task::Track::kAsPytorch && writer.can_be_direct();
+  const bool parts = groups && groups->parts > 1, direct = !parts && writer.can_be_direct();
+  const bool three = parts && writer.can_be_direct() && std::any_of(shapes.begin(), shapes.end(), wants_three);
   if (groups && language == kernel::Language::kCuda) {
     if (split && std::any_of(shapes.begin(), shapes.end(), wants_split_groups)) {
-      if (direct) offers.push_back(writer.direct({.split = true}));
+      if (direct) offers.push_back(writer.direct({.split = true}, 1));
       offers.push_back(writer.groups(*groups, {.deep = deep, .split = true}));
     }
     offers.insert(offers.end(), tensors.begin(), tensors.end());
     if (std::any_of(shapes.begin(), shapes.end(), wants_groups)) {
-      if (direct && groups->number == DType::kF32) offers.push_back(writer.direct({}));
+      if (direct && groups->number == DType::kF32) offers.push_back(writer.direct({}, 1));
       offers.push_back(writer.groups(*groups, {.deep = deep}));
-      if (direct && groups->number != DType::kF32) offers.push_back(writer.direct({}));
+      if (direct && groups->number != DType::kF32) offers.push_back(writer.direct({}, 1));
     }
-    if (direct && std::any_of(shapes.begin(), shapes.end(), wants_short_direct)) offers.push_back(writer.direct({.brief = true}));
+    if (three && split) offers.push_back(writer.direct({.deep = deep, .split = true}, 2));
+    if (three) offers.push_back(writer.direct({.deep = deep}, 2));
+    if (direct && std::any_of(shapes.begin(), shapes.end(), wants_short_direct)) offers.push_back(writer.direct({.brief = true}, 1));
   }
   tiles();
   if (groups && language == kernel::Language::kCuda && brief)

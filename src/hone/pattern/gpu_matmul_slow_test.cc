@@ -72,6 +72,11 @@ std::vector<Case> cases() {
        kLarge, kNone, false, true, task::Track::kTf32},
       {"direct_and_triangles", "C = triu(A @ B)", {"A=f32[N,N]", "B=f32[N,N]"}, {"N=68", "N=131"}, "N=4096", task::Structure::kTriu,
        false, true, task::Track::kTf32},
+      {"direct_in_three_products", "C = gelu(A @ B + b)", {"A=f32[M,K]", "B=f32[K,N]", "b=f32[N]"}, {"M=70,K=140,N=132", "M=20,K=36,N=67", "M=20,K=35,N=68"}, "M=1000,K=200,N=1000", kNone, false, true},
+      {"direct_in_three_products_of_depths", "y = x @ w.mT", {"x=f32[B,M,K]", "w=f32[B,N,K]"}, {"B=2,M=70,K=140,N=132", "B=3,M=20,K=35,N=168"}, "B=56,M=197,K=128,N=197"},
+      {"direct_in_three_products_both_transposed", "C = A.T @ B.T", {"A=f32[K,M]", "B=f32[N,K]"}, {"M=72,K=36,N=132", "M=21,K=67,N=68"}, "M=2048,K=300,N=1000"},
+      {"direct_in_three_products_of_a_deep_split", "C = abs(A @ B)", {"A=f32[M,K]", "B=f32[K,N]"}, {"M=20,K=1100,N=36", "M=5,K=1031,N=9"}, "M=48,K=65536,N=1000"},
+      {"direct_in_three_products_of_short_batches", "y = w @ x", {"x=f32[B,K,N]", "w=f32[M,K]"}, {"B=2,M=40,K=33,N=90", "B=3,M=20,K=68,N=64"}, "B=7,M=320,K=99,N=924"},
       {"groups_in_bf16", "C = A.T @ B.T", {"A=f32[K,M]", "B=f32[N,K]"}, {"M=70,K=140,N=132", "M=20,K=36,N=68"}, kLarge, kNone, false, true,
        task::Track::kBf16},
       {"tensors", "C = A @ B", {"A=bf16[M,K]", "B=bf16[K,N]"}, {"M=24,K=40,N=72", "M=200,K=136,N=264"}, kLarge, kNone, false, true},
@@ -118,6 +123,11 @@ void make_small(kernel::Kernel& kernel, bool other) {
   };
   set("ROWS", 64), set("COLUMNS", 64), set("LEFT", 64), set("RIGHT", 64), set("WARP_COLUMNS", 32), set("STAGES", 3), set("TURNS", 1), set("THREADS", 128), set("LINES", 2);
   if (!other) return;
+  if (kernel.config.contains("RIGHT")) {   // two instructions for a tile's columns, and two levels where they are few
+    const bool deep = kernel.config.contains("LEVELS") && kernel.config.at("LEVELS") == 2;
+    set("RIGHT", deep ? 96 : 160);
+    return;
+  }
   const bool units = kernel.config.contains("WARP_ROWS");
   set("DEPTH", units ? 16 : 8), set("WARP_ROWS", 16), set("WARP_COLUMNS", 64), set("STAGES", 2), set("GROUP", 1);
   set("LINES", 1), set("UNROLL", 4);

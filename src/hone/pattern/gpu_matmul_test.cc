@@ -26,12 +26,13 @@ kernel::BoundPlan bound(const kernel::Kernel& kernel, const task::Task& task, co
 
 constexpr char kTf32x3[] = "matrix units, three products of TF32 parts";
 constexpr char kDirect[] = "wgmma, TF32, factors as they lie";
+constexpr char kThree[] = "wgmma, three products of TF32, factors as they lie";
 constexpr char kGroups[] = "wgmma, six products of bf16 parts";
 constexpr char kBf16x6[] = "matrix units, six products of bf16 parts";
 
 TEST(GpuMatmul, MatrixUnitsComeFirstOnCudaAndAreAbsentOnHip) {
   const task::Task task = task_of("C = A @ B", {"A=f32[M,K]", "B=f32[K,N]"}, "M=512,K=512,N=512");
-  EXPECT_THAT(actions(gpu_matmul_offers(task, Language::kCuda)), ElementsAre(kTf32x3, kBf16x6, "tile in registers"));
+  EXPECT_THAT(actions(gpu_matmul_offers(task, Language::kCuda)), ElementsAre(kThree, kTf32x3, kBf16x6, "tile in registers"));
   const auto hip = gpu_matmul_offers(task, Language::kHip);
   EXPECT_THAT(actions(hip), ElementsAre("tile in registers"));
   EXPECT_EQ(hip[0].kernel.header.language, Language::kHip);
@@ -43,7 +44,7 @@ TEST(GpuMatmul, GroupsComeFirstWhereTheProductIsLarge) {
   const std::string large = "M=4096,K=512,N=4096";
   const task::Task task = task_of("C = A @ B", factors, large);
   const auto offers = gpu_matmul_offers(task, Language::kCuda);
-  EXPECT_THAT(actions(offers), ElementsAre(kGroups, kTf32x3, kBf16x6, "tile in registers"));
+  EXPECT_THAT(actions(offers), ElementsAre(kGroups, kThree, kTf32x3, kBf16x6, "tile in registers"));
   const auto plan = bound(offers[0].kernel, task, {{"M", 300}, {"K", 100}, {"N", 1000}}, Language::kCuda);
   ASSERT_EQ(plan.launches.size(), 3u);
   EXPECT_THAT(plan.launches[0].grid, ElementsAre(6 * 4));   // 384 rows in 64, 128 of the depth in 32
@@ -173,7 +174,7 @@ TEST(GpuMatmul, GroupsTakeTheNumbersOfTheTrackAndOfTheFactors) {
     }
     return found;
   };
-  EXPECT_THAT(first(task::Track::kStrict), ElementsAre(kGroups));
+  EXPECT_THAT(first(task::Track::kStrict), ElementsAre(kGroups, kThree));
   EXPECT_THAT(first(task::Track::kTf32), ElementsAre(kDirect, "wgmma, TF32"));
   EXPECT_THAT(first(task::Track::kF16), ElementsAre(kDirect, "wgmma, TF32"));
   EXPECT_THAT(first(task::Track::kBf16), ElementsAre("wgmma, factors by the copy engine, both written anew", "wgmma, bf16", kDirect));
@@ -209,7 +210,7 @@ TEST(GpuMatmul, AsPytorchRoundsWhatWasAConvolution) {
     return actions(gpu_matmul_offers(task, Language::kCuda));
   };
   EXPECT_EQ(all("y = conv2d(x, w)", {"x=f32[N,C,H,W]", "w=f32[O,C,1,1]"}).front(), std::string(kDirect) + ", blocks share multiprocessors");
-  EXPECT_EQ(all("y = einsum('oc,nchw->nohw', w, x)", {"x=f32[N,C,H,W]", "w=f32[O,C]"}).front(), kTf32x3);
+  EXPECT_EQ(all("y = einsum('oc,nchw->nohw', w, x)", {"x=f32[N,C,H,W]", "w=f32[O,C]"}).front(), kThree);
 }
 
 /// A short depth: two small blocks on a multiprocessor, after the kernels that need no launch before them. Where factors are as much
@@ -217,7 +218,7 @@ TEST(GpuMatmul, AsPytorchRoundsWhatWasAConvolution) {
 TEST(GpuMatmul, ShortSumsShareMultiprocessors) {
   const task::Task task = task_of("C = A @ B", {"A=f32[M,K]", "B=f32[K,N]"}, "M=32768,K=64,N=32768");
   const auto offers = gpu_matmul_offers(task, Language::kCuda);
-  EXPECT_EQ(offers.front().action, kTf32x3);
+  EXPECT_EQ(offers.front().action, kThree);
   EXPECT_EQ(offers.back().action, std::string(kGroups) + ", blocks share multiprocessors");
   const kernel::Kernel& kernel = offers.back().kernel;
   EXPECT_EQ(kernel.config.at("BLOCKS"), 2);
@@ -230,7 +231,7 @@ TEST(GpuMatmul, ShortSumsShareMultiprocessors) {
   large["ROWS"] = 128;
   EXPECT_FALSE(kernel::allowed(kernel.header, large, limits).value());
   const task::Task small = task_of("C = A @ B", {"A=f32[M,K]", "B=f32[K,N]"}, "M=1024,K=64,N=1024");
-  for (const Offer& offer : gpu_matmul_offers(small, Language::kCuda)) EXPECT_THAT(offer.action, Not(HasSubstr("wgmma")));
+  for (const Offer& offer : gpu_matmul_offers(small, Language::kCuda)) EXPECT_THAT(offer.action, Not(HasSubstr(kGroups)));
 }
 
 TEST(GpuMatmul, WideLoadsWhereStridesAllow) {
@@ -240,9 +241,12 @@ TEST(GpuMatmul, WideLoadsWhereStridesAllow) {
       const auto plan = bound(offer.kernel, task, {{"M", m}, {"K", k}, {"N", n}}, Language::kCuda);
       return plan.launches.size() == 1 ? plan.launches[0].function : "several";
     };
-    EXPECT_EQ(launched(7, 8, 12), "multiply_wide");
-    EXPECT_EQ(launched(8, 9, 12), "multiply_any");
-    EXPECT_EQ(launched(8, 8, 13), "multiply_any");
+    // Of factors as they lie each is read as wide as it can be: the left one there is B.
+    const bool each = offer.action == kThree;
+    EXPECT_EQ(launched(7, 8, 12), each ? "multiply_wide_wide" : "multiply_wide");
+    EXPECT_EQ(launched(8, 9, 12), each ? "multiply_wide_any" : "multiply_any");
+    EXPECT_EQ(launched(8, 8, 13), each ? "multiply_any_wide" : "multiply_any");
+    EXPECT_EQ(launched(8, 9, 13), each ? "multiply_any_any" : "multiply_any");
   }
 }
 
@@ -255,7 +259,9 @@ TEST(GpuMatmul, AnExtentThatIsNeverWideNeedsNoSecondKernel) {
 
 TEST(GpuMatmul, TransposedFactorsAreReadInPlace) {
   const task::Task task = task_of("C = A.T @ B.T", {"A=f32[K,M]", "B=f32[N,K]"}, "M=512,K=512,N=512");
-  const std::string source = gpu_matmul_offers(task, Language::kCuda)[0].kernel.source;
+  const auto offers = gpu_matmul_offers(task, Language::kCuda);
+  EXPECT_THAT(offers[0].kernel.source, AllOf(HasSubstr("factor<V_LEFT, false>"), HasSubstr("factor<V_RIGHT, true>"), HasSubstr("return depth_at * M;")));
+  const std::string source = offers[1].kernel.source;
   EXPECT_THAT(source, HasSubstr("factor<V_A, false>"));
   EXPECT_THAT(source, HasSubstr("return depth_at * M;"));
   EXPECT_THAT(source, HasSubstr("factor<V_B, true>"));
@@ -267,20 +273,22 @@ TEST(GpuMatmul, LongDepthAndFewTilesAreSplit) {
   const auto offers = gpu_matmul_offers(task, Language::kCuda);
   const std::string split = ", the depth split between blocks";
   EXPECT_EQ(offers[0].action, kGroups + split);
-  EXPECT_EQ(offers[1].action, kTf32x3 + split);
-  EXPECT_EQ(offers[2].action, kTf32x3);
-  for (const Offer& offer : {offers[0], offers[1]}) {
+  EXPECT_EQ(offers[1].action, kThree + split);
+  EXPECT_EQ(offers[2].action, kThree);
+  EXPECT_EQ(offers[3].action, kTf32x3 + split);
+  EXPECT_EQ(offers[4].action, kTf32x3);
+  for (const Offer& offer : {offers[0], offers[3]}) {
     const auto plan = bound(offer.kernel, task, task.workloads[0].bindings, Language::kCuda);
-    ASSERT_EQ(plan.launches.size(), offer.action.starts_with("wgmma") ? 4u : 2u);
+    ASSERT_EQ(plan.launches.size(), offer.action == kGroups + split ? 4u : 2u);
     EXPECT_THAT(plan.launches[plan.launches.size() - 2].grid, ElementsAre(4, 33));  // 4 tiles on 132 multiprocessors
     EXPECT_EQ(plan.launches.back().function, "add_up");
     EXPECT_THAT(plan.workspaces[plan.workspaces.size() / 2].shape, ElementsAre(33, 256, 256));  // by name: left, parts, right
   }
   // A short depth is not split.
-  EXPECT_THAT(bound(offers[1].kernel, task, {{"M", 256}, {"K", 100}, {"N", 256}}, Language::kCuda).launches[0].grid, ElementsAre(4, 1));
-  // Where a tile of wgmma would be half empty, mma.sync.
+  EXPECT_THAT(bound(offers[3].kernel, task, {{"M", 256}, {"K", 100}, {"N", 256}}, Language::kCuda).launches[0].grid, ElementsAre(4, 1));
+  // Where a tile of groups would be half empty, factors as they lie.
   const task::Task narrow = task_of("C = A @ B", {"A=f32[M,K]", "B=f32[K,N]"}, "M=64,K=131072,N=256");
-  EXPECT_EQ(gpu_matmul_offers(narrow, Language::kCuda)[0].action, kTf32x3 + split);
+  EXPECT_EQ(gpu_matmul_offers(narrow, Language::kCuda)[0].action, kThree + split);
 }
 
 TEST(GpuMatmul, BatchesAndEpilogues) {
@@ -307,14 +315,36 @@ TEST(GpuMatmul, TilesAreSmallerWhereMultiprocessorsWouldBeIdle) {
   EXPECT_EQ(tiles("M=2048,K=256,N=300"), (std::pair<int64_t, int64_t>(128, 64)));
 }
 
+/// Of three products tiles fit what there is: no half of one is empty where another size would be full, and what a choice asks for is there.
+TEST(GpuMatmul, TilesOfThreeProductsFitTheExtents) {
+  const kernel::Limits limits = target::simt_limits(*target::simt_device(Language::kCuda));
+  const auto right_of = [&](const std::string& sizes, int64_t lines) {
+    const task::Task task = task_of("y = x @ w", {"x=f32[E,M,K]", "w=f32[E,K,N]"}, sizes);
+    const auto offers = gpu_matmul_offers(task, Language::kCuda);
+    const auto offer = std::ranges::find(offers, kThree, &Offer::action);
+    EXPECT_NE(offer, offers.end()) << sizes;
+    EXPECT_TRUE(kernel::allowed(offer->kernel.header, offer->kernel.config, limits).value()) << sizes;
+    const int64_t right = offer->kernel.config.at("RIGHT");
+    return static_cast<double>(lines) / static_cast<double>((lines + right - 1) / right * right);
+  };
+  for (const int64_t lines : {33, 48, 90, 145, 150, 185, 300, 1000})
+    for (const char* rest : {"E=16,N=2048,K=1000", "E=1,N=4096,K=2048", "E=56,N=128,K=128", "E=3,N=700,K=64"})
+      EXPECT_GE(right_of(fmt::format("{},M={}", rest, lines), lines), 0.62) << rest << ",M=" << lines;
+}
+
 TEST(GpuMatmul, TrianglesAreLeftOut) {
-  const auto source = [](task::Structure structure, const char* compute) {
+  const auto source = [](task::Structure structure, const char* compute, const char* action) {
     task::Task task = task_of(compute, {"A=f32[N,N]", "B=f32[N,N]"}, "N=512");
     for (task::InputSpec& input : task.inputs) input.structure = structure;
     task = task::parse_task(task.to_toml(), "test").value();
-    return gpu_matmul_offers(task, Language::kCuda)[0].kernel.source;
+    const auto offers = gpu_matmul_offers(task, Language::kCuda);
+    const auto offer = std::ranges::find(offers, action, &Offer::action);
+    return offer == offers.end() ? "" : offer->kernel.source;
   };
-  const std::string upper = source(task::Structure::kTriu, "C = triu(A @ B)"), lower = source(task::Structure::kTril, "C = A @ B");
+  const auto upper_of = [&](const char* action) { return source(task::Structure::kTriu, "C = triu(A @ B)", action); };
+  // The left factor of three products is B here.
+  EXPECT_THAT(upper_of(kThree), AllOf(HasSubstr("clip<DEPTH>(first_right_at, segment_at.end)"), HasSubstr("clip<DEPTH>(0, first_left_at + LEFT)")));
+  const std::string upper = upper_of(kTf32x3), lower = source(task::Structure::kTril, "C = A @ B", kTf32x3);
   EXPECT_THAT(upper, HasSubstr("clip<DEPTH>(row_at, segment_at.end)"));
   EXPECT_THAT(upper, HasSubstr("clip<DEPTH>(0, column_at + COLUMNS)"));
   EXPECT_THAT(upper, HasSubstr("if (column_at + COLUMNS <= row_at)"));

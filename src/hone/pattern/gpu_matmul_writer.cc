@@ -124,6 +124,27 @@ void GpuMatmulWriter::add_entries(Slots& slots, Entry entry, const Conditions& w
   add_entry(slots, entry, split);
 }
 
+/// The same where each factor is read as wide as it can be at the shapes at hand.
+void GpuMatmulWriter::add_entries_of_each(Slots& slots, Entry entry, const GpuFactor& a, const GpuFactor& b, bool split) const {
+  struct Way { const char* name; int vector; std::string when; };
+  const auto ways_of = [](const GpuFactor& factor) {
+    const Conditions wide = factor.wide();
+    if (!wide) return std::vector<Way>{{"any", 1, ""}};
+    if (wide->empty()) return std::vector<Way>{{"wide", factor.vector(), ""}};
+    const std::string when = fmt::format("{}", fmt::join(*wide, " and "));
+    return std::vector<Way>{{"wide", factor.vector(), when}, {"any", 1, "not (" + when + ")"}};
+  };
+  for (const Way& left : ways_of(a))
+    for (const Way& right : ways_of(b)) {
+      // Of the same condition twice nothing is asked twice, and nothing asked that cannot hold.
+      const bool same = a.wide() == b.wide();
+      if (same && left.vector != right.vector) continue;
+      entry.name = fmt::format("multiply_{}_{}", left.name, right.name), entry.widths = fmt::format("{}, {}", left.vector, right.vector);
+      entry.when = left.when.empty() || same ? right.when : right.when.empty() ? left.when : left.when + " and " + right.when;
+      add_entry(slots, entry, split);
+    }
+}
+
 /// Bytes of shared memory: as SharedTile pads, and the tile of the result at the end.
 std::string GpuMatmulWriter::shared(const GpuMethod& method) const {
   if (!*method.math) return "4 * max(2 * DEPTH * (ROWS + COLUMNS + 8), ROWS * COLUMNS // 2)";
@@ -266,11 +287,40 @@ bool GpuMatmulWriter::can_be_direct() const {
   return floats && (a_.along_depth() || b_.along_depth()) && a_.steady() && b_.steady() && a_.wide() && b_.wide();
 }
 
-Offer GpuMatmulWriter::direct(Sums of) const {
+/// Tiles of three products of TF32 that take the least time. Modelled, in cycles of a multiprocessor for 8 of the depth, by what an H100's
+/// data sheet says of the units (1,024 multiply-adds of TF32 a cycle) and of the second-level cache (24 bytes a cycle for each multiprocessor): with two
+/// groups of warps the units or the cache are the limit, one group alone waits for its own splitting and adding too.
+void GpuMatmulWriter::put_direct_tiles(Slots& slots, bool swapped, Sums of) const {
+  constexpr double kMultiprocessors = 132, kUnits = 1024, kCache = 24, kSplitting = 50, kPart = 512;
+  const auto at = [&](const IntExpr& e) { return static_cast<double>(std::max<int64_t>(1, e.eval(task_.workloads.front().bindings).value_or(1))); };
+  const double rows = at(all_.row.extent), columns = at(all_.column.extent), batches = at(all_.batch.extent);
+  const double down = swapped ? columns : rows, across = swapped ? rows : columns;
+  struct Tile { int64_t left, right, blocks, stages; };
+  const int64_t levels = of.deep ? 2 : 1;
+  std::optional<Tile> best;
+  double least = 0;
+  for (const int64_t left : {128, 64})
+    for (const int64_t right : {128, 192, 160, 96, 64, 48}) {
+      if (right * levels > 192) continue;
+      const double tiles = std::ceil(down / static_cast<double>(left)) * std::ceil(across / static_cast<double>(right)) * batches;
+      const double parts = of.split ? std::clamp(std::floor(kMultiprocessors / tiles), 1.0, std::ceil(at(all_.depth.extent) / kPart)) : 1;
+      const double turns = std::ceil(tiles * parts / kMultiprocessors), l = static_cast<double>(left), r = static_cast<double>(right);
+      const bool two = left == 64 && right <= 96 && turns > 1;
+      const double units = 3 * 8 * l * r / kUnits, alone = kSplitting + r / 4;
+      const double time = turns / parts * std::max({(l + r) * 8 * 4 / kCache, units, left == 128 || two ? units / 2 + alone : units + alone});
+      if (!best || time < least) best = Tile{left, right, two ? 2 : 1, two || right > 128 ? 3 : 4}, least = time;
+    }
+  slots["left_values"] = gpu::choices(best->left, {128, 64}), slots["right_values"] = gpu::choices(best->right, {128, 64, 96, 192, 160, 48});
+  slots["blocks"] = gpu::choices(best->blocks, {1, 2}), slots["stages"] = gpu::choices(best->stages, {4, 3, 5});
+  slots["depths"] = "32, 64", slots["levels"] = levels == 2 ? "2, 1" : "1, 2";
+  slots["registers"] = "RIGHT * LEVELS * DEPTH <= 6144";
+}
+
+Offer GpuMatmulWriter::direct(Sums of, int parts) const {
   // The one that the units read from shared memory is the right one there: the right factor here, if it can be.
   const bool swapped = !b_.along_depth();
   const GpuFactor &left = swapped ? b_ : a_, &right = swapped ? a_ : b_;
-  const std::string action = std::string("wgmma, TF32, factors as they lie") + (of.split ? kSplitAction : of.brief ? kShareAction : "");
+  const std::string action = std::string(parts == 1 ? "wgmma, TF32, factors as they lie" : "wgmma, three products of TF32, factors as they lie") + (of.split ? kSplitAction : of.brief ? kShareAction : "");
   Slots slots = common(action);
   slots["columns"] = cpp_of(all_.column.extent);
   slots["left_lines"] = swapped ? "columns_at" : "rows_at", slots["right_lines"] = swapped ? "rows_at" : "columns_at";
@@ -278,8 +328,14 @@ Offer GpuMatmulWriter::direct(Sums of) const {
   add_factor(slots, "right", right, "tile_at.batch");
   slots["left_along"] = cpp_of(left.along_depth()), slots["along_left"] = cpp_of(swapped);
   slots["left_index"] = swapped ? "c_at" : "r_at", slots["right_index"] = swapped ? "r_at" : "c_at";
-  slots["left_values"] = of.brief ? "64, 128" : "128, 64", slots["right_values"] = of.brief ? "128, 64, 256" : "256, 128, 64";
-  slots["stages"] = of.brief ? "3, 4, 5" : "4, 3, 5, 6", slots["blocks"] = of.brief ? "2, 1" : "1, 2";
+  slots["math"] = fmt::format("hone::gpu::Tf32<{}>", parts), slots["products"] = parts == 1 ? "one product" : "three products";
+  if (parts == 1) {
+    slots["left_values"] = of.brief ? "64, 128" : "128, 64", slots["right_values"] = of.brief ? "128, 64, 256" : "256, 128, 64";
+    slots["stages"] = of.brief ? "3, 4, 5" : "4, 3, 5, 6", slots["blocks"] = of.brief ? "2, 1" : "1, 2";
+    slots["depths"] = "32, 64", slots["levels"] = "1", slots["registers"] = "LEVELS == 1";
+  } else {
+    put_direct_tiles(slots, swapped, of);
+  }
   add_waves(slots, of.split);
   // What speaks of rows and columns, in terms of the factors' lines.
   const auto in_lines = [&](std::string text) {
@@ -295,14 +351,14 @@ Offer GpuMatmulWriter::direct(Sums of) const {
     slots["workspaces"] = in_lines(fmt::format("workspaces = {{ {} }}\n", parts_workspace()));
     slots["parameters"] += kPartParameter;
   }
-  slots["shared"] = fmt::format("4 * max(STAGES * ({} + DEPTH * RIGHT), {})", left.along_depth() ? "LEFT * (DEPTH + 4)" : "DEPTH * (LEFT + 8)",
-                                swapped ? "RIGHT * (LEFT + 4)" : "LEFT * (RIGHT + 8)");
+  slots["shared"] = fmt::format("4 * max(STAGES * ({} + {}DEPTH * RIGHT), {})", left.along_depth() ? "LEFT * (DEPTH + 4)" : "DEPTH * (LEFT + 8)",
+                                parts == 1 ? "" : "2 * ", swapped ? "RIGHT * (LEFT + 4)" : "LEFT * (RIGHT + 8)");
   slots["launches"] = "", slots["kernels"] = "";
   Entry entry;
   entry.grid = in_lines(grid(of.split));
   entry.block = "(LEFT // 64 + 1) * 128", entry.blocks = "BLOCKS";
   entry.shared = slots["shared"];
-  add_entries(slots, entry, both(left.wide(), right.wide()), left.vector(), right.vector(), of.split);
+  add_entries_of_each(slots, entry, left, right, of.split);
   if (of.split) {
     Slots last{{"launches", ""}, {"kernels", ""}};
     add_up(last);

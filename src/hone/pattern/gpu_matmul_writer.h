@@ -89,9 +89,9 @@ class GpuMatmulWriter {
   /// The same on Hopper's wgmma, with factors that launches before it have written in the units' numbers.
   [[nodiscard]] Offer groups(const GroupMethod& method, Sums of) const;
 
-  /// One product of TF32 on wgmma, of factors as they lie in memory. Where can_be_direct().
+  /// One product of TF32 on wgmma (`parts` 1), or three for floats in two parts, of factors as they lie in memory. Where can_be_direct().
   [[nodiscard]] bool can_be_direct() const;
-  [[nodiscard]] Offer direct(Sums of) const;
+  [[nodiscard]] Offer direct(Sums of, int parts) const;
 
   /// Factors of 16 or 8 bits on wgmma, brought by the copy engine: as they lie in memory, at the shapes where they lie well; `anew`:
   /// those that do not at some workload are written once more before, with lines on 16 bytes. Where can_be_tensors().
@@ -121,12 +121,14 @@ class GpuMatmulWriter {
   void add_entry(Slots& slots, const Entry& entry, bool split) const;
   /// The entry for wide reads, which needs `wide`, and that for the other shapes.
   void add_entries(Slots& slots, Entry entry, const Conditions& wide, int v_a, int v_b, bool split) const;
+  void add_entries_of_each(Slots& slots, Entry entry, const GpuFactor& a, const GpuFactor& b, bool split) const;
   /// Of a product whose depth is split between blocks: into how many parts, where their sums lie, who adds them up.
   [[nodiscard]] std::string parts() const;
   [[nodiscard]] std::string parts_workspace() const;
   [[nodiscard]] std::string part_epilogue() const;
   void add_waves(Slots& slots, bool split) const;
   void put_tiles(Slots& slots, const std::vector<int64_t>& rows, const std::vector<int64_t>& columns, bool split) const;
+  void put_direct_tiles(Slots& slots, bool swapped, Sums of) const;
   /// The segment of `depth` that a block sums, and what becomes of a sum.
   void add_segment(Slots& slots, bool split, const std::string& depth) const;
   void add_up(Slots& slots) const;

@@ -1,4 +1,5 @@
-// A block's tile of a product in TF32 on Hopper's matrix units (wgmma, sm_90a), of factors as they lie in memory.
+// A block's tile of a product in TF32, or of floats as three products of TF32, on Hopper's matrix units (wgmma, sm_90a), of factors as they
+// lie in memory.
 //
 // The units take TF32 from shared memory only where neighbours in depth lie side by side; from registers they take it as one
 // likes. So the factor that is read along the depth is copied into shared memory line by line, where the units read it (the right
@@ -6,7 +7,10 @@
 // once more (hone/gpu/matmul_wgmma.h), which for one product of TF32 is a fifth of the time at 4096 x 4096 x 4096 on an H200.
 // One group of four warps copies; the others multiply, 64 lines of the left factor each.
 //
-// The left factor is rounded to TF32, the right one cut by the units: 2^-11 and 2^-10 of an element at most.
+// One product: the left factor is rounded to TF32, the right one cut by the units: 2^-11 and 2^-10 of an element at most. Three: each
+// element is the sum of two numbers of TF32. The left factor's are made in registers, by whoever multiplies; the right one's by the
+// threads that copied them, which know without a barrier that they have arrived, and have little else to do. mma.sync
+// has every warp split all that it reads, of both factors.
 #pragma once
 #include "hone/gpu/matmul_wgmma.h"
 
@@ -41,7 +45,28 @@ class Copier {
     from_ += tile_, depth_ += depth_of_tile_;
   }
 
+  /// Splits what copy() brought to `to`, once it is there: the high parts in its place, the low ones Apart elements behind.
+  template <int Apart, class To>
+  HONE_DEVICE void split(To to) const {
+    HONE_UNROLL
+    for (int pass = 0; pass < Passes; ++pass) {
+      float* const at = to(pass);
+      HONE_UNROLL
+      for (int i = 0; i < Each; ++i) {
+        Vector v = *reinterpret_cast<const Vector*>(at + i * Gap), low;
+        HONE_UNROLL
+        for (int e = 0; e < F::V; ++e) {
+          const uint32_t bits = __float_as_uint(v.at[e]), high = Tf32<2>::high(bits);
+          low.at[e] = v.at[e] - __uint_as_float(high), v.at[e] = __uint_as_float(high);
+        }
+        *reinterpret_cast<Vector*>(at + i * Gap) = v;
+        *reinterpret_cast<Vector*>(at + i * Gap + Apart) = low;
+      }
+    }
+  }
+
  private:
+  struct alignas(4 * F::V) Vector { float at[F::V]; };
   /// Of vectors Step apart, how many are among the next `many`.
   HONE_DEVICE static int steps(int64_t many) {
     return many <= 0 ? 0 : many >= Each * Step ? Each : static_cast<int>(many + Step - 1) / Step;
@@ -86,16 +111,18 @@ struct LeftTile {
 
 /// epilogue(line of the left factor, line of the right one, sum) for each element of the tile of Left x Right at (left0, right0) that
 /// the result has; neighbouring threads hand over neighbours along the left factor where AlongLeft, else along the right one.
-/// `memory`: Stages tiles of both factors, or (Left + 8) (Right + 8) floats where that is more, on a boundary of 1024 bytes. A
+/// Numbers: Tf32<1>, or Tf32<2> for three products, whose sums over a tile of the depth are added up apart; Levels 2 adds up segments of
+/// 16 such tiles before it adds them to the rest, which takes as many registers more as there are sums. `memory`: Stages tiles of the left
+/// factor and of each part of the right one, or (Left + 8) (Right + 8) floats where that is more, on a boundary of 1024 bytes. A
 /// block has group_threads(Left) threads and shares a multiprocessor with Blocks - 1 others.
-template <int Left, int Right, int Depth, int Stages, int Blocks, bool AlongLeft, class L, class R, class Epilogue>
+template <class Numbers, int Levels, int Left, int Right, int Depth, int Stages, int Blocks, bool AlongLeft, class L, class R, class Epilogue>
 HONE_DEVICE void direct_product(const L& left, const R& right, int64_t left0, int64_t right0, Segment depth, void* memory, Epilogue epilogue) {
   using TileL = LeftTile<L, Left, Depth>;
   using TileR = RightTile<R, Right, Depth>;
-  using Numbers = Tf32<1>;
   using Share = GroupRegisters<Left / 64, Blocks, 56>;  // who copies keeps addresses
-  constexpr int kPart = Right < 128 ? Right : 128, kAcross = Right / kPart, kSums = kPart / 2, kSteps = Depth / 8;
-  constexpr int kWarps = Left / 64 * 4, kStage = TileL::kElements + TileR::kElements;
+  constexpr int kParts = Numbers::kParts, kTilesAtOnce = 16;
+  constexpr int kPart = Right <= 128 ? Right : Right / 2, kAcross = Right / kPart, kSums = kPart / 2, kSteps = Depth / 8;
+  constexpr int kWarps = Left / 64 * 4, kRights = kParts * TileR::kElements, kStage = TileL::kElements + kRights;
   // Tiles that are on their way while one is there for the units and one is being multiplied.
   constexpr int kComing = Stages - 2;
   static_assert(Left % 64 == 0 && Right % kPart == 0 && Stages >= 3 && kStage % 256 == 0, "right tiles on boundaries of 1024 bytes");
@@ -122,13 +149,14 @@ HONE_DEVICE void direct_product(const L& left, const R& right, int64_t left0, in
       if (tile < tiles) {
         empty[s].wait(phase);
         float* const tile_right = stage(s);
-        share_left.copy(copies, [&](int) { return tile_right + TileR::kElements + of_left.at(); }, depth.end);
+        share_left.copy(copies, [&](int) { return tile_right + kRights + of_left.at(); }, depth.end);
         share_right.copy(copies, [&](int pass) { return tile_right + of_right.at(pass); }, depth.end);
         if (++s == Stages) s = 0, phase ^= 1;
       }
       copies.commit();
       if (tile < kComing) continue;
       copies.template wait<kComing>();
+      if constexpr (kParts == 2) share_right.template split<TileR::kElements>([&](int pass) { return stage(arrived) + of_right.at(pass); });
       prim::async_fence();
       __syncwarp();
       if (in_warp == 0) full[arrived].arrive();
@@ -140,35 +168,72 @@ HONE_DEVICE void direct_product(const L& left, const R& right, int64_t left0, in
   if constexpr (Share::kMove) prim::registers_up<Share::kMultiplying>();
   prim::GroupProducts products;
   float total[kAcross][kSums] = {};
-  uint32_t even[kSteps][1][4], odd[kSteps][1][4];
-  int s = 0, phase = 0, last = 0;
-  /// The products of one tile are on their way before the stage of the one before is handed back. `numbers`: free again after
-  /// the next tile.
-  const auto multiply = [&](uint32_t(&numbers)[kSteps][1][4], bool first) {
-    full[s].wait(phase);
-    const typename TileL::Tile of_left{stage(s) + TileR::kElements};
-    HONE_UNROLL
-    for (int k = 0; k < kSteps; ++k) Numbers::load(of_left, warp * 16, 8 * k, numbers[k]);
-    const prim::GroupFactor of_right = prim::GroupFactor::swizzled(stage(s));
-    products.fence();
-    HONE_UNROLL
-    for (int j = 0; j < kAcross; ++j)
+  int s = 0, phase = 0;
+  const auto left_tile = [&] { return typename TileL::Tile{stage(s) + kRights}; };
+  if constexpr (kParts == 1) {
+    uint32_t even[kSteps][1][4], odd[kSteps][1][4];
+    int last = 0;
+    /// The products of one tile are on their way before the stage of the one before is handed back. `numbers`: free again after
+    /// the next tile.
+    const auto multiply = [&](uint32_t(&numbers)[kSteps][1][4], bool first) {
+      full[s].wait(phase);
       HONE_UNROLL
-      for (int k = 0; k < kSteps; ++k)
-        products.multiply_from(total[j], numbers[k][0], of_right.after(TileR::step(k, j * kPart)), !first || k > 0);
-    products.commit();
-    products.template wait<1>();
-    if (!first && in_warp == 0) empty[last].arrive();
-    last = s;
-    if (++s == Stages) s = 0, phase ^= 1;
-  };
-  for (int tile = 0; tile < tiles; tile += 2) {
-    multiply(even, tile == 0);
-    if (tile + 1 < tiles) multiply(odd, false);
+      for (int k = 0; k < kSteps; ++k) Numbers::load(left_tile(), warp * 16, 8 * k, numbers[k]);
+      const prim::GroupFactor of_right = prim::GroupFactor::swizzled(stage(s));
+      products.fence();
+      HONE_UNROLL
+      for (int j = 0; j < kAcross; ++j)
+        HONE_UNROLL
+        for (int k = 0; k < kSteps; ++k)
+          products.multiply_from(total[j], numbers[k][0], of_right.after(TileR::step(k, j * kPart)), !first || k > 0);
+      products.commit();
+      products.template wait<1>();
+      if (!first && in_warp == 0) empty[last].arrive();
+      last = s;
+      if (++s == Stages) s = 0, phase ^= 1;
+    };
+    for (int tile = 0; tile < tiles; tile += 2) {
+      multiply(even, tile == 0);
+      if (tile + 1 < tiles) multiply(odd, false);
+    }
+    products.template wait<0>();
+    HONE_UNROLL
+    for (int j = 0; j < kAcross; ++j) products.readable(total[j]);
+  } else {
+    using Pairs = Products<kParts>;
+    float segment[kAcross][kSums] = {}, sums[kSums] = {};
+    uint32_t numbers[kSteps][kParts][4];
+    const auto add_segment = [&] {
+      HONE_UNROLL
+      for (int j = 0; j < kAcross; ++j)
+        HONE_UNROLL
+        for (int i = 0; i < kSums; ++i) total[j][i] += segment[j][i], segment[j][i] = 0;
+    };
+    // While one group splits and adds up, the units work for the other.
+    for (int tile = 0; tile < tiles; ++tile) {
+      full[s].wait(phase);
+      HONE_UNROLL
+      for (int k = 0; k < kSteps; ++k) Numbers::load(left_tile(), warp * 16, 8 * k, numbers[k]);
+      const prim::GroupFactor of_right = prim::GroupFactor::swizzled(stage(s));
+      HONE_UNROLL
+      for (int j = 0; j < kAcross; ++j) {
+        products.fence();
+        HONE_UNROLL
+        for (int p = 0; p < Pairs::kCount; ++p)
+          HONE_UNROLL
+          for (int k = 0; k < kSteps; ++k)
+            products.multiply_from(sums, numbers[k][Pairs::left(p)], of_right.after(Pairs::right(p) * TileR::kElements * 4 + TileR::step(k, j * kPart)), p + k > 0);
+        products.commit();
+        products.template wait<0>(sums);
+        HONE_UNROLL
+        for (int i = 0; i < kSums; ++i) (Levels == 2 ? segment : total)[j][i] += sums[i];
+      }
+      if (in_warp == 0) empty[s].arrive();
+      if (++s == Stages) s = 0, phase ^= 1;
+      if (Levels == 2 && tile % kTilesAtOnce == kTilesAtOnce - 1) add_segment();
+    }
+    if (Levels == 2) add_segment();
   }
-  products.template wait<0>();
-  HONE_UNROLL
-  for (int j = 0; j < kAcross; ++j) products.readable(total[j]);
 
   // Through shared memory, where nothing is read any more.
   if (in_warp == 0) over.arrive();

@@ -74,6 +74,10 @@ struct Tf32 {
   using T = float;
   static constexpr int kDepth = 8, kParts = Parts, kPair = 1, kTogether = Parts == 1 ? 32 : 16;
 
+  /// The first part of two: to the nearest by adding half a unit. What is left has 12 bits at most, and cutting its last one, as the
+  /// hardware does, is as good as rounding. NaN may leave the high part, but not the low one.
+  HONE_DEVICE static uint32_t high(uint32_t x) { return (x + 0x1000u) & 0xffffe000u; }
+
   template <class Tile>
   HONE_DEVICE static void load(const Tile& tile, int line0, int depth0, uint32_t (&parts)[Parts][4]) {
     uint32_t x[4];
@@ -89,9 +93,7 @@ struct Tf32 {
       if constexpr (Parts == 1) {
         parts[0][i] = prim::to_tf32(__uint_as_float(x[i]));
       } else {
-        // To the nearest by adding half a unit. What is left has 12 bits at most, and cutting its last one, as the
-        // hardware does, is as good as rounding. NaN may leave the high part, but not the low one.
-        parts[0][i] = (x[i] + 0x1000u) & 0xffffe000u;
+        parts[0][i] = high(x[i]);
         parts[1][i] = __float_as_uint(__uint_as_float(x[i]) - __uint_as_float(parts[0][i]));
       }
     }
