@@ -74,12 +74,15 @@ TEST(CardMetrics, EachIsReckonedOfWhatIsAskedFor) {
 
 TEST(CardMetrics, SharesAreMeansOverTimeAndBytesAreSums) {
   LaunchCounters one, two;
+  one.kernel = "part_1::rows(float const*, float*)", two.kernel = "part_2::map(float const*)";
   one.values = {{"gpu__time_duration.sum", 300}, {"dram__bytes_read.sum", 10}, {"dram__bytes.sum.pct_of_peak_sustained_elapsed", 100}};
   two.values = {{"gpu__time_duration.sum", 100}, {"dram__bytes_read.sum", 5}, {"dram__bytes.sum.pct_of_peak_sustained_elapsed", 20}};
   Metrics metrics;
   const LaunchCounters both[] = {one, two};
   add_counters(both, metrics);
   EXPECT_EQ(metrics.get("kernel_ns"), 400);
+  EXPECT_EQ(metrics.get("launch_1_ns"), 300);
+  EXPECT_EQ(metrics.find("launch_2_ns")->about, "part_2::map");
   EXPECT_EQ(metrics.get("dram_read_bytes"), 15);
   EXPECT_DOUBLE_EQ(metrics.get("dram_share").value(), 0.8);
   EXPECT_EQ(metrics.find("lane_share")->origin, Origin::kAbsent);
