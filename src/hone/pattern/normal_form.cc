@@ -250,6 +250,45 @@ task::Task remade(const task::Task& task, Make make) {
   return rewritten;
 }
 
+/// What is computed from positions and numbers alone, as masks are, for each that uses it anew: in `arange(S) <= arange(S)[:, None]` the same
+/// positions run along two dimensions, and one node can lie along one. Nothing is read, so nothing is read twice. Trees of more than
+/// kLargeTree nodes stay one.
+void give_users_their_positions(task::Task& task) {
+  constexpr int64_t kLargeTree = 256;
+  const Graph& graph = task.primitive;
+  std::vector<int64_t> tree(graph.nodes.size(), 0);   // nodes of the tree of what is computed from positions; 0: of anything else
+  std::vector<int> users(graph.nodes.size(), 0);
+  bool shared = false;
+  for (size_t id = 0; id < graph.nodes.size(); ++id) {
+    const Node& node = graph.nodes[id];
+    bool positions = node.prim == Prim::kIota, all = true;
+    int64_t size = 1;
+    for (const int operand : node.operands) {
+      const Prim prim = graph.node(operand).prim;
+      const int64_t of = prim == Prim::kConstant || prim == Prim::kSymbol ? 1 : tree[static_cast<size_t>(operand)];
+      all = all && of > 0;
+      positions = positions || tree[static_cast<size_t>(operand)] > 0;
+      size += of;
+      shared = shared || (tree[static_cast<size_t>(operand)] > 0 && users[static_cast<size_t>(operand)]++ > 0);
+    }
+    const bool places = node.prim == Prim::kIota || task::is_elementwise(node.prim) || is_view(node) || node.prim == Prim::kBroadcast;
+    if (positions && all && places && size <= kLargeTree) tree[id] = size;
+  }
+  if (!shared) return;
+  const auto anew = [&](auto&& self, Graph& out, int id) -> int {
+    Node copy = graph.node(id);
+    for (int& operand : copy.operands) operand = self(self, out, operand);
+    return append(out, std::move(copy));
+  };
+  task = remade(task, [&](Graph& out, const Node& original, const auto& placed) {
+    Node node = placed(original);
+    for (size_t k = 0; k < node.operands.size(); ++k)
+      if (tree[static_cast<size_t>(original.operands[k])] > 0) node.operands[k] = anew(anew, out, original.operands[k]);
+    return append(out, std::move(node));
+  });
+  drop_dead(task.primitive);
+}
+
 }  // namespace
 
 task::Task with_fewer_divisions(const task::Task& task) {
@@ -259,6 +298,7 @@ task::Task with_fewer_divisions(const task::Task& task) {
     return divided >= 0 ? divided : append(out, std::move(node));
   });
   drop_dead(rewritten.primitive);
+  give_users_their_positions(rewritten);
   return rewritten;
 }
 
@@ -289,6 +329,7 @@ task::Task normal_form(const task::Task& task, bool picked) {
   });
   give_outputs_places(rewritten.primitive);
   drop_dead(rewritten.primitive);
+  give_users_their_positions(rewritten);
   return rewritten;
 }
 

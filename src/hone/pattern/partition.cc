@@ -212,14 +212,16 @@ void merge_core(const Pieces& pieces, const Nodes& core, Covered covered, std::v
   groups = std::move(rest);
 }
 
-/// A contraction with what is computed element by element of its factors, or with the casts among that: i32(x) @ i32(w) is a product of
-/// bytes only where both casts are in it, and no pair of two pieces has both.
+/// A contraction with what is computed element by element of its factors, with the casts among that, or with those that widen alone:
+/// i32(x) @ i32(w) is a product of bytes only where both casts are in it, and no pair of two pieces has both. Who makes the bytes, of i32(i8(round(x))),
+/// is another piece.
 std::vector<Nodes> factor_cores(const Graph& graph) {
   std::vector<Nodes> cores;
   for (size_t id = 0; id < graph.nodes.size(); ++id) {
     const Node& node = graph.nodes[id];
     if (node.prim != Prim::kDot && node.prim != Prim::kConv && node.prim != Prim::kConvTranspose) continue;
-    for (const bool all : {true, false}) {
+    enum class Of : uint8_t { kElements, kCasts, kWidening };
+    for (const Of of : {Of::kElements, Of::kCasts, Of::kWidening}) {
       size_t factors = 0;
       Nodes core = {static_cast<int>(id)};
       for (const int operand : node.operands) {
@@ -227,7 +229,8 @@ std::vector<Nodes> factor_cores(const Graph& graph) {
         bool computed = false;
         while (!work.empty()) {
           const Node& at = graph.node(work.back());
-          const bool inside = at.prim == Prim::kCast || (all && task::is_elementwise(at.prim));
+          const bool cast = at.prim == Prim::kCast, widens = cast && task::size_of(at.type.dtype) > task::size_of(graph.node(at.operands[0]).type.dtype);
+          const bool inside = of == Of::kWidening ? widens : cast || (of == Of::kElements && task::is_elementwise(at.prim));
           if (inside) core.insert(work.back()), computed = true;
           work.pop_back();
           if (inside || is_view(at)) work.insert(work.end(), at.operands.begin(), at.operands.end());

@@ -82,6 +82,18 @@ TEST(Partition, BothFactorsCastsGoIntoTheirProduct) {
   EXPECT_EQ(parts.parts[0].task.inputs[0].type.dtype, task::DType::kI8);
 }
 
+// Bytes that somebody makes are what is handed on, not the wider numbers that the product takes them as.
+TEST(Partition, BytesThatAreMadeAreHandedOnAsBytes) {
+  const task::Task task = task_of("y = f32(i32(i8(clamp(round(x), -127.0, 127.0))) @ i32(w).T)", {"x=f32[B,D]", "w=i8[C,D]"}, "B=4,C=5,D=3");
+  const Partition parts = partition(task, [](const task::Task& part) {
+    const auto& nodes = part.primitive.nodes;
+    if (std::ranges::none_of(nodes, [](const task::Node& node) { return node.prim == task::Prim::kDot; })) return true;
+    return find_contraction(part) && std::ranges::all_of(part.inputs, [](const task::InputSpec& input) { return input.type.dtype == task::DType::kI8; });
+  });
+  ASSERT_EQ(parts.parts.size(), 2U);
+  EXPECT_THAT(parts.between, ::testing::SizeIs(1));
+}
+
 TEST(Contraction, SortsLettersByRole) {
   const task::Task task = task_of("y = einsum('bik,bkj->bij', x, w) + c", {"x=f32[B,I,K]", "w=bf16[B,K,J]", "c=f32[J]"}, "B=2,I=3,K=4,J=5");
   const auto found = find_contraction(task);
