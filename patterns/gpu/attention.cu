@@ -8,11 +8,11 @@ constraints = [@constraints@"@shared@@spare@ <= SHARED_MAX"]
 // Attention: softmax over the keys of scores, times values, in one pass over the keys. Scores are never in memory: they are
 // accumulators of one product on tensor cores and the left factor of the next (@header@ says how).
 //
-// When it pays: always where queries, keys and values have 16 bits and the result too. The products are the bound with many queries a
+// When it pays: always where queries, keys and values have 16 bits, or are floats that have to stay as exact as floats are. The products are the bound with many queries a
 // head; with few (decoding) the bytes of keys and values are, and blocks share the keys of a head.
 @legend@//   KEYS       keys in a tile
 //   HEAD, VALUE_HEAD  the depth of the products, and the columns of the result, up to the next multiple of 16
-//   PARTS      numbers of 16 bits that a weight is written as
+//   PARTS      numbers of 16 bits that a weight is written as (floats: 1, two of TF32)
 #include "@header@"
 
 @score@

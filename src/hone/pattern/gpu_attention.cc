@@ -50,9 +50,9 @@ class AttentionWriter {
 
   [[nodiscard]] std::string obstacle() const {
     for (const DType type : {query_.dtype(), key_.dtype(), value_.dtype()})
-      if (type != query_.dtype() || (type != DType::kBF16 && type != DType::kF16)) return "queries, keys and values of one 16-bit type";
+      if (type != query_.dtype() || (type != DType::kBF16 && type != DType::kF16 && type != DType::kF32)) return "queries, keys and values of one type, 16 bits or fp32";
     for (const auto& [name, type] : task_.outputs)
-      if (type.dtype != DType::kBF16 && type.dtype != DType::kF16) return "outputs of 16 bits";
+      if (type.dtype != DType::kBF16 && type.dtype != DType::kF16 && (!floats() || type.dtype != DType::kF32)) return "outputs as wide as the factors";
     if (largest(task_, head()) > kWidestHead || largest(task_, columns()) > kWidestHead) return "heads of up to 256";
     return {};
   }
@@ -63,6 +63,7 @@ class AttentionWriter {
     if (has_few_rows()) return {Form::kSplit, Form::kTiles};
     // Queries become the units' left factor as they lie in memory: along the depth.
     std::vector<Form> all{Form::kTiles};
+    if (floats()) return all;
     if (query_.along_depth() && largest(task_, all_.scores->row.extent) >= 64) all.insert(all.begin(), Form::kGroups);
     if (all.size() > 1 && wide() && is_matrix(key_) && is_matrix(value_)) all.insert(all.begin(), Form::kTensor);
     return all;
@@ -110,8 +111,8 @@ class AttentionWriter {
                                     "//   STAGES     tiles of keys and values in shared memory: one is computed on, the others are on their way\n{}",
                                     split ? "//   WAVES      times as many blocks as multiprocessors: so many segments of keys a tile of queries gets\n" : "");
     }
-    slots["keys"] = split ? "64, 128" : tensor ? (wide ? "64" : "128, 64") : groups ? (wide ? "64, 32" : "128, 64") : wide ? "32, 16" : "64, 32, 128";
-    slots["parts"] = all_.rounds_weights ? "1, 2" : "2, 1";
+    slots["keys"] = floats() ? (split && !wide ? "64, 32, 128" : wide && !split ? "16, 32" : "32, 64, 16") : split ? "64, 128" : tensor ? (wide ? "64" : "128, 64") : groups ? (wide ? "64, 32" : "128, 64") : wide ? "32, 16" : "64, 32, 128";
+    slots["parts"] = floats() ? "1" : all_.rounds_weights ? "1, 2" : "2, 1";
     slots["shared"] = shared(form);
     slots["spare"] = tensor ? " + 2048" : "";   // barriers
     slots["bodies"] = split ? kSegments : tensor ? "" : fmt::format(kTiles, groups ? 1024 : 16);
@@ -144,6 +145,7 @@ class AttentionWriter {
   }
 
  private:
+  [[nodiscard]] bool floats() const { return query_.dtype() == DType::kF32; }
   [[nodiscard]] const IntExpr& head() const { return all_.scores->depth.extent; }
   [[nodiscard]] const IntExpr& columns() const { return all_.values->column.extent; }
   static std::string cpp(const IntExpr& e) { return wrapped(e.to_cpp()); }
@@ -216,10 +218,10 @@ __device__ void bring_together(const Graph<1>& graph, const float* parts, int64_
                          panels(value_.along_depth(), fmt::format("{}", across), "KEYS"));
     }
     const std::string rows = "16 * ROW_WARPS";
-    const auto tile = [](const GpuFactor& factor, const std::string& lines, const std::string& depth) {
-      return factor.along_depth() ? fmt::format("{} * ({} + 8)", lines, depth) : fmt::format("{} * ({} + 8)", depth, lines);
+    const auto tile = [this](const GpuFactor& factor, const std::string& lines, const std::string& depth) {   // as SharedTile pads
+      return factor.along_depth() ? fmt::format("{} * ({} + {})", lines, depth, floats() ? 4 : 8) : fmt::format("{} * ({} + 8)", depth, lines);
     };
-    return fmt::format("max(2 * ({} + STAGES * ({} + {})), 4 * (KEY_WARPS - 1) * {} * (VALUE_HEAD + 2))", tile(query_, rows, "HEAD"), tile(key_, "KEYS", "HEAD"),
+    return fmt::format("max({} * ({} + STAGES * ({} + {})), 4 * (KEY_WARPS - 1) * {} * (VALUE_HEAD + 2))", floats() ? 4 : 2, tile(query_, rows, "HEAD"), tile(key_, "KEYS", "HEAD"),
                        tile(value_, "VALUE_HEAD", "KEYS"), rows);
   }
 
@@ -300,8 +302,8 @@ __device__ void bring_together(const Graph<1>& graph, const float* parts, int64_
     const auto conditions = wide();
     if (!conditions) return {{"attention", "", 1}};
     const std::string all = fmt::format("{}", fmt::join(*conditions, " and "));
-    if (all.empty()) return {{"attention", "", 8}};
-    return {{"attention_wide", all, 8}, {"attention_any", "not (" + all + ")", 1}};
+    if (all.empty()) return {{"attention", "", query_.vector()}};
+    return {{"attention_wide", all, query_.vector()}, {"attention_any", "not (" + all + ")", 1}};
   }
 
   [[nodiscard]] std::string launches(Form form) const {

@@ -74,7 +74,12 @@ INSTANTIATE_TEST_SUITE_P(Forms, GpuAttention, testing::ValuesIn(base::testing::o
 INSTANTIATE_TEST_SUITE_P(LongAllOfForms, GpuAttention, testing::ValuesIn(kForms), name_of);
 INSTANTIATE_TEST_SUITE_P(
     LongForms, GpuAttention,
-    testing::Values(Given{"odd_heads", "y = attention(q, k, v)", kHeads, {"B=1,H=2,S=19,T=45,E=21"}},
+    testing::Values(Given{"floats", "y = attention(q, k, v)", {"q=f32[B,H,S,E]", "k=f32[B,H,T,E]", "v=f32[B,H,T,E]"}, {"B=1,H=2,S=37,T=150,E=64", "B=2,H=1,S=65,T=45,E=21"}},
+                    Given{"floats_with_a_window_and_wide_heads",
+                          "a = where((arange(S) <= arange(S).unsqueeze(1)) & (arange(S) > arange(S).unsqueeze(1) - 7), q @ k.mT * 0.125, -30000.0)\ny = softmax(a, axis=-1) @ v",
+                          {"q=f32[B,S,E]", "k=f32[B,S,E]", "v=f32[B,S,E]"}, {"B=2,S=70,E=100"}},
+                    Given{"one_query_of_floats", "y = attention(q, k, v)", {"q=f32[B,H,S,E]", "k=f32[B,H,T,E]", "v=f32[B,H,T,E]"}, {"B=2,H=3,S=1,T=301,E=24"}},
+                    Given{"odd_heads", "y = attention(q, k, v)", kHeads, {"B=1,H=2,S=19,T=45,E=21"}},
                     Given{"with_a_bias", "y = softmax(q @ k.mT * 0.2 + m, axis=-1) @ v", {kHeads[0], kHeads[1], kHeads[2], "m=bf16[H,S,T]"}, {"B=2,H=2,S=33,T=50,E=16"}},
                     Given{"padded", "y = attention(q, k, v, m)", {kHeads[0], kHeads[1], kHeads[2], "m=bool[S,T]"}, {"B=1,H=2,S=20,T=36,E=32"}},
                     Given{"groups_causal", "y = attention(q, k, v, causal=true, enable_gqa=true)", {"q=f16[B,G*H,S,E]", "k=f16[B,G,S,E]", "v=f16[B,G,S,E]"},

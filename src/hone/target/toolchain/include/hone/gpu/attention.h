@@ -1,5 +1,6 @@
 // Attention in one pass over the keys: softmax over keys of scores q k', times values, without the scores ever being in
-// memory. Products run on NVIDIA's tensor cores (mma.sync, sm_80 and later), factors of 16 bits.
+// memory. Products run on NVIDIA's tensor cores (mma.sync, sm_80 and later), of factors of 16 bits, or of floats as three products of
+// TF32 (hone/gpu/matmul_mma.h says how the accuracy of fp32 is kept).
 //
 // A block has a tile of query rows and walks over tiles of keys, which cp.async brings into shared memory ahead of their use. Scores
 // of a tile are accumulators of the first product; they become the left factor of the second one in registers. The softmax is
@@ -12,18 +13,27 @@
 
 namespace hone::gpu {
 
+/// How factors of T reach the units. kTogether: of the depth, sums that the units may keep for themselves; 0: all of it.
+template <class T>
+struct AttentionMath : Stored16<T> {
+  static constexpr int kTogether = 0;
+};
+template <>
+struct AttentionMath<float> : Tf32<2> {};
+
 template <class Graph_, int RowWarps_, int KeyWarps_, int Keys_, int Head_, int ValueHead_, int Stages_, int Parts_>
 struct Attention : AttentionRows<Graph_, ValueHead_> {
   using Base = AttentionRows<Graph_, ValueHead_>;
   using typename Base::Graph, typename Base::T, typename Base::Row;
   using Base::out, Base::rows;
-  using Math = Stored16<T>;
+  using Math = AttentionMath<T>;
+  static constexpr bool kFloats = sizeof(T) == 4;
   static constexpr int kRows = 16 * RowWarps_, kThreads = 32 * RowWarps_ * KeyWarps_, kKeys = Keys_, kHead = Head_, kValueHead = ValueHead_;
   static constexpr int kWarpKeys = kKeys / KeyWarps_;   ///< of a tile, a warp's
   static_assert(kWarpKeys % 16 == 0 && kHead % 16 == 0 && kValueHead % 16 == 0);
-  using QueryTile = SharedTile<T, kRows, kHead, decltype(Graph().query(0))::kAlongDepth, 2>;
-  using KeyTile = SharedTile<T, kKeys, kHead, decltype(Graph().key(0))::kAlongDepth, 2>;
-  using ValueTile = SharedTile<T, kValueHead, kKeys, decltype(Graph().value(0))::kAlongDepth, 2>;
+  using QueryTile = SharedTile<T, kRows, kHead, decltype(Graph().query(0))::kAlongDepth, Math::kPair>;
+  using KeyTile = SharedTile<T, kKeys, kHead, decltype(Graph().key(0))::kAlongDepth, Math::kPair>;
+  using ValueTile = SharedTile<T, kValueHead, kKeys, decltype(Graph().value(0))::kAlongDepth, Math::kPair>;
   static constexpr int kStage = KeyTile::kElements + ValueTile::kElements;
   /// Bytes of shared memory: the queries, Stages of keys and values; at the end a warp's results for each other one along the keys.
   static constexpr int kTiles = static_cast<int>(sizeof(T)) * (QueryTile::kElements + Stages_ * kStage);
@@ -55,18 +65,26 @@ struct Attention : AttentionRows<Graph_, ValueHead_> {
     for (int tile = 0; tile < Stages_ - 1; ++tile) fetch(tile);
 
     const Row row[2] = {graph.row(batch, row0 + row_at + in_warp / 4), graph.row(batch, row0 + row_at + in_warp / 4 + 8)};
-    uint32_t left[kHead / 16][1][4];
+    Queries left;
     for (int tile = 0; tile < tiles; ++tile) {
       copies.template wait<Stages_ - 2>();
       __syncthreads();  // the tile is there, and nobody reads any more where the next one goes
-      if (tile == 0) {
+      if (kKept && tile == 0) {
         HONE_UNROLL
-        for (int d = 0; d < kHead / 16; ++d) Math::load(queries, row_at, 16 * d, left[d]);
+        for (int d = 0; d < kSteps; ++d) Math::load(queries, row_at, Math::kDepth * d, left.of[d]);
       }
       fetch(tile + Stages_ - 1);
       const int64_t key0 = begin + tile * static_cast<int64_t>(kKeys);
       const bool plain = key0 + kKeys <= end && graph.all_count(batch, row0, kRows, key0, kKeys);
-      step(graph, row, left, keys_of(tile % Stages_), values_of(tile % Stages_), key0, key_at, end, plain);
+      const auto query_at = [&](int d, uint32_t(&parts)[Math::kParts][4]) {
+        if constexpr (kKept) {
+          HONE_UNROLL
+          for (int i = 0; i < Math::kParts * 4; ++i) parts[i / 4][i % 4] = left.of[d][i / 4][i % 4];
+        } else {
+          Math::load(queries, row_at, Math::kDepth * d, parts);
+        }
+      };
+      step(graph, row, query_at, keys_of(tile % Stages_), values_of(tile % Stages_), key0, key_at, end, plain);
     }
     copies.template wait<0>();
     __syncthreads();
@@ -82,36 +100,96 @@ struct Attention : AttentionRows<Graph_, ValueHead_> {
   }
 
  private:
-  HONE_DEVICE void step(const Graph& graph, const Row (&row)[2], const uint32_t (&left)[kHead / 16][1][4], const KeyTile& keys, const ValueTile& values,
-                        int64_t key0, int key_at, int64_t end, bool plain) {
-    constexpr int kSteps = kWarpKeys / 16;
-    float score[2 * kSteps][4] = {};
+  /// Queries stay in registers where there is room beside the scores and the result.
+  static constexpr int kSteps = kHead / Math::kDepth;
+  static constexpr bool kKept = !kFloats || kHead <= 64;
+  struct Queries {
+    uint32_t of[kKept ? kSteps : 1][Math::kParts][4];
+  };
+
+  /// sums += left x right over 16 lines of the right factor, in halves of 8: the products of parts that matter, smallest first.
+  HONE_DEVICE static void multiply(float (&low)[4], float (&high)[4], const uint32_t (&left)[Math::kParts][4], const uint32_t (&right)[Math::kParts][4]) {
+    using Pairs = Products<Math::kParts>;
     HONE_UNROLL
-    for (int n = 0; n < kSteps; ++n)
+    for (int p = 0; p < Pairs::kCount; ++p) {
+      const auto& r = right[Pairs::right(p)];
+      Math::mma(low, left[Pairs::left(p)], r[0], r[2]);
+      Math::mma(high, left[Pairs::left(p)], r[1], r[3]);
+    }
+  }
+  HONE_DEVICE static void add(float (&to)[4], const float (&from)[4]) {
+    HONE_UNROLL
+    for (int e = 0; e < 4; ++e) to[e] += from[e];
+  }
+
+  template <class QueryAt>
+  HONE_DEVICE void step(const Graph& graph, const Row (&row)[2], QueryAt query_at, const KeyTile& keys, const ValueTile& values, int64_t key0, int key_at,
+                        int64_t end, bool plain) {
+    constexpr int kSixteens = kWarpKeys / 16, kAtOnce = Math::kTogether == 0 ? kSteps : Math::kTogether / Math::kDepth;
+    float score[2 * kSixteens][4] = {};
+    HONE_UNROLL
+    for (int d0 = 0; d0 < kSteps; d0 += kAtOnce) {
+      uint32_t left[kAtOnce][Math::kParts][4];
       HONE_UNROLL
-      for (int d = 0; d < kHead / 16; ++d) {
-        uint32_t right[1][4];
-        Math::load(keys, key_at + 16 * n, 16 * d, right);
-        Math::mma(score[2 * n], left[d][0], right[0][0], right[0][2]);
-        Math::mma(score[2 * n + 1], left[d][0], right[0][1], right[0][3]);
+      for (int d = 0; d < kAtOnce; ++d) query_at(d0 + d, left[d]);
+      HONE_UNROLL
+      for (int n = 0; n < kSixteens; ++n) {
+        float low[4] = {}, high[4] = {};
+        HONE_UNROLL
+        for (int d = 0; d < kAtOnce; ++d) {
+          uint32_t right[Math::kParts][4];
+          Math::load(keys, key_at + 16 * n, Math::kDepth * (d0 + d), right);
+          multiply(low, high, left[d], right);
+        }
+        add(score[2 * n], low), add(score[2 * n + 1], high);
       }
+    }
     float shrink[2];
     this->weigh(graph, row, score, key0 + key_at + lane() % 4 * 2, end, plain, shrink);
     this->scale(shrink);
     HONE_UNROLL
-    for (int n = 0; n < kSteps; ++n) {
-      uint32_t weights[Parts_][4];
-      this->parts_of(score[2 * n], score[2 * n + 1], weights);
+    for (int n = 0; n < kSixteens; ++n) {
+      if constexpr (kFloats) take_floats(score[2 * n], score[2 * n + 1], values, key_at + 16 * n);
+      else take_numbers(score[2 * n], score[2 * n + 1], values, key_at + 16 * n);
+    }
+  }
+
+  /// What 16 keys from `key` on of the tile add to the result, by their weights.
+  HONE_DEVICE void take_numbers(const float (&first)[4], const float (&second)[4], const ValueTile& values, int key) {
+    uint32_t weights[Parts_][4];
+    this->parts_of(first, second, weights);
+    HONE_UNROLL
+    for (int j = 0; j < kValueHead / 16; ++j) {
+      uint32_t right[1][4];
+      Math::load(values, 16 * j, key, right);
       HONE_UNROLL
-      for (int j = 0; j < kValueHead / 16; ++j) {
-        uint32_t right[1][4];
-        Math::load(values, 16 * j, key_at + 16 * n, right);
-        HONE_UNROLL
-        for (int part = 0; part < Parts_; ++part) {
-          Math::mma(out[2 * j], weights[part], right[0][0], right[0][2]);
-          Math::mma(out[2 * j + 1], weights[part], right[0][1], right[0][3]);
-        }
+      for (int part = 0; part < Parts_; ++part) {
+        Math::mma(out[2 * j], weights[part], right[0][0], right[0][2]);
+        Math::mma(out[2 * j + 1], weights[part], right[0][1], right[0][3]);
       }
+    }
+  }
+  /// The same of floats. A lane has the weights of keys 2 t and 2 t + 1 of each eight where the units' left factor has those of t and t + 4:
+  /// the sum is over all of them, so the values are taken in that order too.
+  HONE_DEVICE void take_floats(const float (&first)[4], const float (&second)[4], const ValueTile& values, int key) {
+    uint32_t weights[2][Math::kParts][4];
+    HONE_UNROLL
+    for (int eight = 0; eight < 2; ++eight) {
+      const float(&of)[4] = eight == 0 ? first : second;
+      Math::split({__float_as_uint(of[0]), __float_as_uint(of[2]), __float_as_uint(of[1]), __float_as_uint(of[3])}, weights[eight]);
+    }
+    HONE_UNROLL
+    for (int j = 0; j < kValueHead / 16; ++j) {
+      float low[4] = {}, high[4] = {};
+      HONE_UNROLL
+      for (int eight = 0; eight < 2; ++eight) {
+        uint32_t x[4], right[Math::kParts][4];
+        HONE_UNROLL
+        for (int i = 0; i < 4; ++i) x[i] = __float_as_uint(*values.at(16 * j + i % 2 * 8 + lane() / 4, key + 8 * eight + lane() % 4 * 2 + i / 2));
+        Math::split(x, right);
+        multiply(low, high, weights[eight], right);
+      }
+      add(out[2 * j], low), add(out[2 * j + 1], high);
     }
   }
 

@@ -1,7 +1,7 @@
 // The rows of an attention that a lane has a share of: the softmax that goes along (attention.h, attention_wgmma.h).
 //
 // What a computation has of its own is a Graph:
-//   using T                                  bf16 or f16: of queries, keys and values as they lie in memory
+//   using T                                  bf16, f16 or float: of queries, keys and values as they lie in memory
 //   struct Row; Row row(batch, row)          what its scores depend on, worked out once a row
 //   float score(Row, key, s)                 from the product s to the score: scale, mask, bias, cap; -infinity leaves a key out
 //   bool all_count(batch, row, rows, key, keys)   whether all of `rows` rows see all of `keys` keys, as far as the mask goes
@@ -35,6 +35,7 @@ struct AttentionRows {
   /// Weights are 2^lift times as large as they are, their sums too: f16 has few digits below 2^-14, and a weight has them all then.
   HONE_DEVICE static constexpr float lift(const bf16*) { return 0; }
   HONE_DEVICE static constexpr float lift(const f16*) { return 14; }
+  HONE_DEVICE static constexpr float lift(const float*) { return 0; }
 
   /// What a quad of lanes has together.
   HONE_DEVICE static float of_quad(float x, bool largest) {

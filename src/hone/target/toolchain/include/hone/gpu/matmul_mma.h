@@ -88,6 +88,10 @@ struct Tf32 {
       HONE_UNROLL
       for (int i = 0; i < 4; ++i) x[i] = __float_as_uint(*tile.at(line0 + i % 2 * 8 + in_warp / 4, depth0 + i / 2 * 4 + in_warp % 4));
     }
+    split(x, parts);
+  }
+  /// Four floats as the units take them.
+  HONE_DEVICE static void split(const uint32_t (&x)[4], uint32_t (&parts)[Parts][4]) {
     HONE_UNROLL
     for (int i = 0; i < 4; ++i) {
       if constexpr (Parts == 1) {
