@@ -94,19 +94,7 @@ std::optional<Core> core_at(const Graph& graph, int values) {
   return core.product < 0 ? std::nullopt : std::optional(core);
 }
 
-/// Which nodes are vectors made of indices alone. A graph has one arange(S), say, for queries and for keys.
-std::vector<bool> index_vectors(const Graph& graph) {
-  std::vector<bool> all(graph.nodes.size(), false);
-  for (size_t id = 0; id < graph.nodes.size(); ++id) {
-    const Node& node = graph.nodes[id];
-    all[id] = node.prim != Prim::kInput && node.type.dims.size() <= 1 &&
-              std::all_of(node.operands.begin(), node.operands.end(), [&](int operand) { return all[static_cast<size_t>(operand)]; });
-  }
-  return all;
-}
-
-/// What `outputs` need of the graph, as a task; node `cut` (-1: none) is an input of that name. Every use of an index vector has
-/// its own, so that it lies along one axis.
+/// What `outputs` need of the graph, as a task; node `cut` (-1: none) is an input of that name.
 task::Task sub_task(const task::Task& task, const std::vector<std::pair<int, std::string>>& outputs, int cut, const char* cut_name) {
   const Graph& graph = task.primitive;
   std::vector<bool> needed(graph.nodes.size(), false);
@@ -120,14 +108,6 @@ task::Task sub_task(const task::Task& task, const std::vector<std::pair<int, std
   part.track = task.track;
   Graph& out = part.primitive;
   std::vector<int> place(graph.nodes.size(), -1);
-  const std::vector<bool> of_indices = index_vectors(graph);
-  const auto placed = [&](const auto& self, int id) -> int {
-    if (!of_indices[static_cast<size_t>(id)]) return place[static_cast<size_t>(id)];
-    Node copy = graph.node(id);
-    for (int& operand : copy.operands) operand = self(self, operand);
-    out.nodes.push_back(std::move(copy));
-    return static_cast<int>(out.nodes.size()) - 1;
-  };
   for (size_t id = 0; id < graph.nodes.size(); ++id) {
     if (!needed[id]) continue;
     Node node = graph.nodes[id];
@@ -143,14 +123,13 @@ task::Task sub_task(const task::Task& task, const std::vector<std::pair<int, std
       const auto at = std::find(graph.inputs.begin(), graph.inputs.end(), static_cast<int>(id));
       part.inputs.push_back(task.inputs[static_cast<size_t>(at - graph.inputs.begin())]);
     }
-    if (of_indices[id]) continue;
-    for (int& operand : node.operands) operand = placed(placed, operand);
+    for (int& operand : node.operands) operand = place[static_cast<size_t>(operand)];
     place[id] = static_cast<int>(out.nodes.size());
     if (node.prim == Prim::kInput) out.inputs.push_back(place[id]);
     out.nodes.push_back(std::move(node));
   }
   for (const auto& [id, name] : outputs) {
-    out.outputs.push_back(placed(placed, id));
+    out.outputs.push_back(place[static_cast<size_t>(id)]);
     out.output_names.push_back(name);
     part.outputs.emplace_back(name, graph.node(id).type);
   }

@@ -108,10 +108,10 @@ TEST(GpuAttention, SharesTheKeysOfAHeadWhereQueriesAreFew) {
 
 TEST(GpuAttention, SaysWhyNot) {
   std::vector<std::string> why;
-  EXPECT_THAT(offers("y = attention(q, k, v)", {"q=f32[B,H,S,E]", "k=f32[B,H,T,E]", "v=f32[B,H,T,E]"}, kSizes, why), IsEmpty());
+  EXPECT_THAT(offers("y = attention(q, k, v)", {"q=f64[B,H,S,E]", "k=f64[B,H,T,E]", "v=f64[B,H,T,E]"}, kSizes, why), IsEmpty());
   EXPECT_THAT(offers("y = attention(q, k, v)", kInputs, "B=1,H=1,S=16,T=16,E=512", why), IsEmpty());
   EXPECT_THAT(offers("y = attention(q, k, v)", kInputs, kSizes, why, kernel::Language::kHip), IsEmpty());
-  EXPECT_THAT(why, ElementsAre(HasSubstr("16-bit type"), HasSubstr("heads of up to 256"), HasSubstr("CUDA only")));
+  EXPECT_THAT(why, ElementsAre(HasSubstr("of one type, 16 bits or fp32"), HasSubstr("heads of up to 256"), HasSubstr("CUDA only")));
 }
 
 }  // namespace
