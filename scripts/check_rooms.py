@@ -41,8 +41,8 @@ CODE = {".cc", ".h", ".cu", ".hip"}
 DEVICE = {".cu", ".hip"}
 TEXT = CODE | {".py", ".sh", ".cmake", ".toml", ".md"}
 LINKING = ("docs", "results")
-FOLDERS = ("src", "patterns", "prompts", "examples", "test", "scripts", "cmake", "docs", "python", "bench",
-           "fuzz", "results", "tools")
+FOLDERS = ("src", "patterns", "prompts", "examples", "test", "scripts", "tools", "cmake", "docs", "python",
+           "results")
 
 
 def declared_rooms(root):

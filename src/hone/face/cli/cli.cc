@@ -152,7 +152,7 @@ int run_cli(int argc, char** argv) {
   command->add_option("--seed", optimizing.seed, "of the search; the inputs stay secret")->type_name("N")->capture_default_str();
   command->add_option("--start", optimizing.start, "a kernel to begin from and to beat")->type_name("FILE|HASH");
   command->add_flag("--no-memory", optimizing.no_memory, "neither use what earlier runs learnt nor add to it");
-  // For measuring what memory is worth (scripts/memory_figures.py): no option for people.
+  // For measuring what memory is worth (tools/memory_figures.py): no option for people.
   command->add_option("--shuffle-memory", optimizing.shuffle_memory)->group("");
   add_models(command, optimizing.models);
   command->add_option("--model-budget", optimizing.models.budget, "what models may cost: 2usd,500000tokens,40calls")->type_name("BUDGET");

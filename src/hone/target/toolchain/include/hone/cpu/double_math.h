@@ -1,5 +1,5 @@
 // Mathematics on f64v, after the pattern of hone/cpu/exp_log.h: exp, log, tanh and sigmoid.
-// Coefficients: scripts/fit_polynomials.py.
+// Coefficients: tools/fit_polynomials.py.
 #pragma once
 #include "hone/cpu/exp_log.h"
 

@@ -1,4 +1,4 @@
-// erf on f32v, right to 1.5 units in the last place. Coefficients: scripts/fit_polynomials.py.
+// erf on f32v, right to 1.5 units in the last place. Coefficients: tools/fit_polynomials.py.
 #pragma once
 #include "hone/cpu/exp_log.h"
 

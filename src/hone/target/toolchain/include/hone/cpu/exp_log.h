@@ -1,5 +1,5 @@
 // Exponentials and logarithms on f32v: split off the power of two, a polynomial for the rest.
-// Coefficients: scripts/fit_polynomials.py, which says what each minimises.
+// Coefficients: tools/fit_polynomials.py, which says what each minimises.
 #pragma once
 #include "hone/cpu/arithmetic.h"
 

@@ -1,6 +1,6 @@
 // sin, cos and tan on f32v: the nearest multiple of pi/2 is taken off, polynomials do the rest.
 // Beyond |x| = 65536, and without fused multiply-add, each lane goes through the C library.
-// Coefficients: scripts/fit_polynomials.py.
+// Coefficients: tools/fit_polynomials.py.
 #pragma once
 #include "hone/cpu/exp_log.h"
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """How often hone diagnose names the right cause first, for kernels made slow in one known way each (test/diagnosis).
 
-    scripts/diagnosis_figures.py HONE --target cuda:0 [--json FILE] [--only WORD]
-    scripts/diagnosis_figures.py HONE --check     whether each kernel is right, on the emulator
-    scripts/diagnosis_figures.py --self-test
+    tools/diagnosis_figures.py HONE --target cuda:0 [--json FILE] [--only WORD]
+    tools/diagnosis_figures.py HONE --check     whether each kernel is right, on the emulator
+    tools/diagnosis_figures.py --self-test
 
 All kernels go through one run of the profiler. What is expected is the line "// expect: CAUSE" of each file; where two
 causes are named (A|B), both are right. Prints a line a kernel and the count; exit status 1 where fewer than 17 of 20 are

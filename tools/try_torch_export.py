@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tries hone export --as torch and --as kernelbench on this machine.
 
-    scripts/try_torch_export.py HONE TASK... [--target cuda:0] [-w WORKLOAD] [--budget 60s] [--python PYTHON]
+    tools/try_torch_export.py HONE TASK... [--target cuda:0] [-w WORKLOAD] [--budget 60s] [--python PYTHON]
 
 For each task: a short run of `hone optimize`, both exports of its champion (kernelbench where the task is a problem of
 level 1; its class is built for -w full), and in a Python that has torch the exported function against PyTorch's code for the task: the largest

@@ -166,7 +166,7 @@ add("y = index_add(x, 1, i, s)", x.index_add(1, i, s), x=x, i=i, s=s)
 x = real(1, 2, 4, 3, 5)
 add("y = adaptive_avg_pool3d(x, (3, 2, 2))", F.adaptive_avg_pool3d(x, (3, 2, 2)), x=x)
 
-lines = ["# Programs with PyTorch's float64 results; written by scripts/make_oracle_cases.py."]
+lines = ["# Programs with PyTorch's float64 results; written by tools/make_oracle_cases.py."]
 for compute, declared, data, result in CASES:
     lines += ["", "[[case]]", f"compute = '''{compute}'''",
               "inputs = [" + ", ".join(f'"{d}"' for d in declared) + "]"]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What memory is worth, in evaluations, on the machine it runs on.
 
-    scripts/memory_figures.py [--hone build/hone] [--budget 40evals] [--threads N] [--repeats N] [--json FILE]
+    tools/memory_figures.py [--hone build/hone] [--budget 40evals] [--threads N] [--repeats N] [--json FILE]
 
 For each task and its sibling, in a fresh HONE_HOME: evaluations until a kernel is within 95 % of the champion of the run
 without memory (`first`, `sibling alone`), for: the first run; a second run on the task; the sibling with what the first run

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Adds up a trace that HONE_TRACE=FILE made: seconds by kind of span, whole and without the spans inside.
 
-    HONE_TRACE=/tmp/t.json hone optimize … ; scripts/trace_figures.py /tmp/t.json
+    HONE_TRACE=/tmp/t.json hone optimize … ; tools/trace_figures.py /tmp/t.json
 
 Spans of several threads and processes add up; "own" leaves out what spans inside took on the same thread. The lines
 below the table: the loop's overhead, which is the time from the first span to the last during which nothing was built,

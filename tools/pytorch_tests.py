@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs PyTorch's own tests of torch.compile's backends with hone in the place of each backend that they name.
 
-    python3 scripts/pytorch_tests.py SOURCE test/dynamo/test_backends.py [FILE...] [--match TEXT] [--seconds N] [--out FILE]
+    python3 tools/pytorch_tests.py SOURCE test/dynamo/test_backends.py [FILE...] [--match TEXT] [--seconds N] [--out FILE]
 
 SOURCE is a checkout of PyTorch's source, best of the installed version; nothing of it is kept. Each file runs twice, in a process of its
 own: with the backends that its tests name, and with hone around them: backend="eager" becomes hone with nested="eager". Such hone captures,

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Replays Kernel Tuner's own strategies on complete tuning caches, and scores them as `hone tune --score` does.
 
-    scripts/kernel_tuner_replay.py [--evals 200] [--repeats 20] [--strategy NAME ...] CACHE.json[.gz] ...
+    tools/kernel_tuner_replay.py [--evals 200] [--repeats 20] [--strategy NAME ...] CACHE.json[.gz] ...
 
 Needs kernel_tuner (pip install kernel_tuner); no GPU: its simulation mode looks every configuration up in the cache.
 Prints one line of JSON a cache and strategy: P, ERT, the fraction of the optimum after 25, 50, 100 and 200 evaluations

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures what fusion is worth on this machine, and prints a table in Markdown.
 
-    scripts/fusion_figures.py [--hone build/hone] [--workload small] [--budget 30s] [TASK.toml ...]
+    tools/fusion_figures.py [--hone build/hone] [--workload small] [--budget 30s] [TASK.toml ...]
 
 For each task: `hone explain --save` writes the most promising built-in kernel and the same patterns an
 operation at a time; with --budget both are tuned first (`hone optimize`, the fused one with all

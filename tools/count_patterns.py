@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Counts what the library's patterns in Triton or TileLang do for a suite's tasks, out of what the tests of it print.
 
-    hone_pattern_long_test --gtest_filter='Tasks/TileLangSuites*' | scripts/count_patterns.py
-    hone_pattern_long_test --gtest_filter='Tasks/TritonSuites*' | scripts/count_patterns.py
+    hone_pattern_long_test --gtest_filter='Tasks/TileLangSuites*' | tools/count_patterns.py
+    hone_pattern_long_test --gtest_filter='Tasks/TritonSuites*' | tools/count_patterns.py
 
 A line a task ("TABLE task  pattern pattern REFUSED") becomes: accepted by tuned patterns, by plain loops alone, refused, not covered and
 why. With tasks as arguments (numbers: 23 42), those alone. Exit status 1 where a kernel was refused.

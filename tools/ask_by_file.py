@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A model for hone whose answers somebody, or something, writes as files.
 
-    hone optimize TASK --model "command:python3 scripts/ask_by_file.py FOLDER"
+    hone optimize TASK --model "command:python3 tools/ask_by_file.py FOLDER"
 
 Takes the prompt from standard input, leaves it as FOLDER/N.prompt.md, waits for FOLDER/N.answer.md and prints that.
 N counts from 1; any number may be asked at a time. Both files appear whole, by link or rename: whoever answers

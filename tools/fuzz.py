@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the fuzzers (test/fuzz) and says what each did.
 
-    scripts/fuzz.py BUILD [ENTRY ...] [--seconds S | --milliseconds M] [--runs N] [--seed N]
+    tools/fuzz.py BUILD [ENTRY ...] [--seconds S | --milliseconds M] [--runs N] [--seed N]
 
 BUILD is a build folder. In that of the preset fuzz there is a program of libFuzzer's for each entry point: it goes on from
 test/fuzz/corpus and from what earlier runs found, in BUILD/fuzzing/ENTRY. In any other there is hone_fuzz: it goes through the corpus,

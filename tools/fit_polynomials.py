@@ -7,7 +7,7 @@ to minimax; the coefficients are rounded one after another, lowest power first, 
 anew around the rounded ones. For double: interpolation at Chebyshev nodes in 60 digits, which is
 within a small factor of the best. Prints each polynomial as C++ hexadecimal literals, lowest power
 first, with its largest weighted error in units of 2^-24 (float) or 2^-53 (double).
-Needs numpy and mpmath. Run: python3 scripts/fit_polynomials.py [NAME ...]
+Needs numpy and mpmath. Run: python3 tools/fit_polynomials.py [NAME ...]
 """
 import math
 import sys

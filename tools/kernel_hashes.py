@@ -4,7 +4,7 @@
 Two lists, made before and after a change, say which kernels it changed: diff them. With --build the lines of GPU targets
 also say what the binary's code hashes to, which stays the same where only names or comments changed.
 
-    scripts/kernel_hashes.py [--hone build/hone] [--targets cpu,emulator:cuda,emulator:hip] [--first] [--build cuda:sm_90a] [FOLDER ...]
+    tools/kernel_hashes.py [--hone build/hone] [--targets cpu,emulator:cuda,emulator:hip] [--first] [--build cuda:sm_90a] [FOLDER ...]
 """
 import argparse
 import json
