@@ -257,7 +257,7 @@ bool is_one_operation(const task::Task& task) {
   return places.size() < 2 && has_direct_offer(task);
 }
 
-PartWriter part_writer(Covered covered) {
+PartWriter part_writer(const Covered& covered) {
   return {covered, direct_offers_of, [](const task::Task& part) { return Offer{naive_kernel(part), "naive", "plain loops", 1}; }};
 }
 

@@ -125,7 +125,6 @@ std::vector<Offer> stored_offers(const task::Task& part, kernel::Language langua
   std::vector<Offer> offers = gpu_matmul_offers(part, language);
   return offers.empty() ? direct_gpu_offers(part, language, ignored) : offers;
 }
-bool has_stored_offer(const task::Task& task) { return !stored_offers(task, kernel::Language::kCuda).empty(); }
 
 /// Offers for a part of a larger graph.
 std::vector<Offer> part_offers(const task::Task& part, kernel::Language language) {
@@ -134,8 +133,6 @@ std::vector<Offer> part_offers(const task::Task& part, kernel::Language language
   std::move(stored.begin(), stored.end(), std::back_inserter(offers));
   return offers;
 }
-
-bool has_part_offer(const task::Task& task) { return !part_offers(task, kernel::Language::kCuda).empty(); }
 
 }  // namespace
 
@@ -151,7 +148,7 @@ std::vector<Offer> offers_gpu(const task::Task& given, kernel::Language language
     const bool stores = computed || language != kernel::Language::kCuda;
     const auto direct = [language, stores](const task::Task& part) { return stores ? stored_offers(part, language) : part_offers(part, language); };
     const auto plain = [language](const task::Task& part) { return Offer{plain_kernel(part, language), "plain", "plain loops", 1}; };
-    others = offers_in_parts(normal_form(names.task(), true), {stores ? has_stored_offer : has_part_offer, direct, plain});
+    others = offers_in_parts(normal_form(names.task(), true), {[&](const task::Task& part) { return !direct(part).empty(); }, direct, plain});
   }
   std::move(others.begin(), others.end(), std::back_inserter(offers));
   return names.given(std::move(offers));

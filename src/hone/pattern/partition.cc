@@ -48,7 +48,7 @@ class Pieces {
   [[nodiscard]] bool is_work(int id) const { return work_[static_cast<size_t>(id)]; }
 
   /// Views belong to whoever looks through them: those that a node reads which nobody covers as long as it has to are stored.
-  void store_unread(Covered covered) {
+  void store_unread(const Covered& covered) {
     for (size_t id = 0; id < work_.size(); ++id) {
       if (!work_[id] || covered(as_task({static_cast<int>(id)}, {static_cast<int>(id)}))) continue;
       std::vector<int> stored;
@@ -199,7 +199,7 @@ std::vector<std::set<size_t>> edges(const Pieces& pieces, const std::vector<Node
 }
 
 /// The groups that hold nodes of `core` become one, where a pattern covers that.
-void merge_core(const Pieces& pieces, const Nodes& core, Covered covered, std::vector<Nodes>& groups) {
+void merge_core(const Pieces& pieces, const Nodes& core, const Covered& covered, std::vector<Nodes>& groups) {
   Nodes together;
   std::vector<Nodes> rest;
   for (const Nodes& group : groups) {
@@ -272,7 +272,7 @@ std::vector<Nodes> sort_cores(const Graph& graph) {
 
 }  // namespace
 
-Partition partition(const task::Task& task, Covered covered, bool reread) {
+Partition partition(const task::Task& task, const Covered& covered, bool reread) {
   Pieces pieces(task, reread);
   std::vector<Nodes> cores = attention_cores(task.primitive);
   // An attention whose heads are brought together writes them so, if it can: who reads them next finds rows.

@@ -1,6 +1,7 @@
 // Covers a graph with parts, each a task of its own that one pattern can write: what lies between parts goes
 // through memory, so parts are as large as patterns allow. Pure.
 #pragma once
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,11 +20,11 @@ struct Partition {
 };
 
 /// Whether a task can be written by one pattern.
-using Covered = bool (*)(const task::Task& task);
+using Covered = std::function<bool(const task::Task& task)>;
 
 /// The graph in as few parts as greedy merging finds; the pairs with most bytes between them merge first.
 /// Nodes that `covered` cannot take even by themselves stay alone; a view is stored where that helps whoever reads it.
 /// `reread`: slices are read in place, and 16-bit values widened by each part that reads them: neither is ever stored.
-[[nodiscard]] Partition partition(const task::Task& task, Covered covered, bool reread = false);
+[[nodiscard]] Partition partition(const task::Task& task, const Covered& covered, bool reread = false);
 
 }  // namespace hone::pattern
