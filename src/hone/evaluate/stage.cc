@@ -692,6 +692,8 @@ void Stage::draw_alike(int number, uint64_t seed) {
     }
     // What repeats everywhere hides which element was taken: half of the inputs stay as they are. Indices are in order then, but for some.
     const bool stays = i + 1 < s.task.inputs.size() && rng.below(2) == 0;
+    // Halves of them are exact too, in sums and products, and on the middle between two whole numbers.
+    if (spec.domain == task::Domain::kReal && !sorted && rng.below(3) == 0) halve(data, spec.type.dtype);
     if (spec.domain == task::Domain::kIndex && !sorted && rng.below(2) == 0) displace_some(data, spec.type.dtype, rng);
     else if (stays) return;
     else if (sorted) sort_but_one(data, s.input_shape(i), spec.type.dtype, rng);
@@ -726,11 +728,12 @@ bool Stage::draw_lines(int number, uint64_t seed, bool denormals) {
   if (std::ranges::all_of(all, [](const FilledLines& lines) { return lines.kind == FilledLines::Kind::kNone; })) return false;
   base::Rng rng(seed);
   // In every second call masks, indices and numbers as a whole: where several inputs have to be of one kind for something to happen, they are.
-  const bool whole = rng.below(2) == 0;
+  // And half of those are the plainest together: nothing is masked, and every index is the first.
+  const bool whole = rng.below(2) == 0, plain = whole && rng.below(2) == 0;
   const auto some = static_cast<size_t>(std::ranges::count_if(all, [](const FilledLines& lines) { return lines.kind != FilledLines::Kind::kNone; }));
   draw_altered(number, Family::kNormal, seed, "normal, with whole lines of one kind (all equal, all zero, all masked)", [&](size_t i, std::span<std::byte> data) {
     if (some > 1 && !whole && rng.below(4) == 0) return;
-    fill_lines(data, s.input_shape(i), s.task.inputs[i].type.dtype, all[i], whole, rng);
+    fill_lines(data, s.input_shape(i), s.task.inputs[i].type.dtype, all[i], whole, plain, rng);
   });
   return true;
 }

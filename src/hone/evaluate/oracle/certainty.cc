@@ -53,6 +53,16 @@ bool may_underflow(Prim op, double x, double y) {
   }
 }
 
+/// A zero that is exact makes one of any number, however unsure that is.
+bool is_zero_times(Prim op, double x, double dx, double y, double dy) {
+  return op == Prim::kMul && ((x == 0 && dx == 0 && std::isfinite(y)) || (y == 0 && dy == 0 && std::isfinite(x)));
+}
+
+bool rounds_or_compares(Prim op) {
+  constexpr Prim kAll[] = {Prim::kRound, Prim::kFloor, Prim::kCeil, Prim::kTrunc, Prim::kSign, Prim::kCast, Prim::kEq, Prim::kNe, Prim::kLt, Prim::kLe, Prim::kGt, Prim::kGe};
+  return std::ranges::find(kAll, op) != std::end(kAll);
+}
+
 bool is_output(const Step& step) {
   const auto& outputs = step.graph.graph.outputs;
   return std::find(outputs.begin(), outputs.end(), step.id) != outputs.end();
@@ -106,7 +116,8 @@ void settle_elementwise(const Step& step, int64_t count, const double* x, const 
     if (value[i] == 0) {
       // What two numbers leave by cancelling keeps its scale: (x - m) * w may be computed as x * w - m * w.
       const bool cancelled = (op == Prim::kAdd || op == Prim::kSub) && x[i] != 0;
-      if (!cancelled && sure && dx == 0 && dy == 0 && !from_overflow && !may_underflow(op, x[i], y ? y[i] : 1)) scale[i] = 0;
+      const bool moved = (dx != 0 || dy != 0) && !(y && is_zero_times(op, x[i], dx, y[i], dy));
+      if (!cancelled && sure && !moved && !from_overflow && !may_underflow(op, x[i], y ? y[i] : 1)) scale[i] = 0;
       continue;
     }
     for (int corner = 0; corner < 4 && sure && (dx > 0 || dy > 0); ++corner)
@@ -117,6 +128,17 @@ void settle_elementwise(const Step& step, int64_t count, const double* x, const 
     scale[i] = !sure ? kUnsure : overflowed ? kOverflowed : 0.0;
   }
 }
+
+bool is_once_computed(const Step& step, size_t k) {
+  const Prim op = step.node().prim;
+  const task::Node& from = step.graph.graph.node(step.node().operands[k]);
+  const bool decides = rounds_or_compares(op) && (op != Prim::kCast || !task::is_float(step.node().type.dtype));
+  const bool once = from.prim == Prim::kMul || from.prim == Prim::kAdd || from.prim == Prim::kSub;
+  return decides && once && task::is_float(from.type.dtype) && from.type.dtype != task::DType::kF64 &&
+         std::ranges::all_of(from.operands, [&](int id) { return step.facts[static_cast<size_t>(id)].exact; });
+}
+
+bool is_held(task::DType type, double value) { return round_to(type, value) == value && std::abs(value) >= task::smallest_normal(type); }
 
 Tensor settled(const Step& step, const Tensor& result, std::span<const Tensor> operands) {
   if (!result.scale || all_are_finite(result, step.pool)) return result;

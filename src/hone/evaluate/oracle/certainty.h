@@ -19,6 +19,11 @@ namespace hone::evaluate {
 void settle_elementwise(const Step& step, int64_t count, const double* x, const double* sx, const double* y, const double* sy,
                         const double* value, double* scale);
 
+/// Whether operand `k` of a step that decides (a rounding to whole numbers, a comparison) is a product, sum or difference of exact
+/// numbers: one of them that its type holds is what every program has there, and halves are rounded as the step says.
+[[nodiscard]] bool is_once_computed(const Step& step, size_t k);
+[[nodiscard]] bool is_held(task::DType type, double value);
+
 /// For reductions, scans, contractions and the like: sure where no operand holds anything that is unsure.
 [[nodiscard]] Tensor settled(const Step& step, const Tensor& result, std::span<const Tensor> operands);
 

@@ -27,14 +27,16 @@ class Source {
   Source(const Step& step, size_t k)
       : tensor_(step.operands[k]),
         walk_(tensor_, step.operand_shape(k), step.box),
-        exact_factor_(task::info_of(step.node().prim).is(task::PrimInfo::kTerms) ? step.fact().unit : 0.0) {}
+        exact_factor_(task::info_of(step.node().prim).is(task::PrimInfo::kTerms) ? step.fact().unit : 0.0),
+        once_(is_once_computed(step, k)),
+        type_(step.graph.graph.node(step.node().operands[k]).type.dtype) {}
 
   const double* value(int64_t begin, int64_t count) {
     return value_ = fetch(tensor_.value, begin, count, value_chunk_);
   }
   /// After value() of the same chunk.
   const double* scale(int64_t begin, int64_t count) {
-    if (tensor_.scale) return fetch(tensor_.scale, begin, count, scale_chunk_);
+    if (tensor_.scale) return once_ ? without_held(fetch(tensor_.scale, begin, count, scale_chunk_), count) : fetch(tensor_.scale, begin, count, scale_chunk_);
     kernels().magnitude(count, value_, exact_factor_, scale_chunk_.data());
     if (exact_factor_ == 0) std::fill_n(scale_chunk_.begin(), count, 0.0);  // not 0 * inf
     return scale_chunk_.data();
@@ -42,6 +44,10 @@ class Source {
   [[nodiscard]] bool exact() const { return tensor_.scale == nullptr; }
 
  private:
+  const double* without_held(const double* scale, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) scale_chunk_[static_cast<size_t>(i)] = is_held(type_, value_[i]) ? 0 : scale[i];
+    return scale_chunk_.data();
+  }
   const double* fetch(const double* data, int64_t begin, int64_t count, Chunk& chunk) const {
     if (const double* direct = walk_.direct(data, begin)) return direct;
     walk_.read(data, begin, count, chunk.data());
@@ -51,6 +57,8 @@ class Source {
   const Tensor& tensor_;
   Walk walk_;
   double exact_factor_;
+  bool once_;
+  DType type_;
   const double* value_ = nullptr;
   Chunk value_chunk_, scale_chunk_;
 };

@@ -70,6 +70,15 @@ void displace_some(std::span<std::byte> data, task::DType type, base::Rng& rng) 
   for (int64_t i = 0; count > 0 && i <= count / kSpared; ++i) e.copy(place_below(rng, count), place_below(rng, count));
 }
 
+void halve(std::span<std::byte> data, task::DType type) {
+  if (!task::is_float(type)) return;
+  const int64_t count = std::ssize(data) / task::size_of(type);
+  std::vector<double> values(static_cast<size_t>(count));
+  load_doubles(type, data.data(), 0, count, values.data());
+  for (double& value : values) value /= 2;
+  store_doubles(type, values.data(), count, data.data(), 0);
+}
+
 bool copy_but_one(std::span<std::byte> to, const task::Shape& to_shape, std::span<const std::byte> from, const task::Shape& from_shape, task::DType type,
                   base::Rng& rng) {
   if (to.empty() || from.empty()) return false;

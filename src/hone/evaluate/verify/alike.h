@@ -19,6 +19,9 @@ void sort_but_one(std::span<std::byte> data, const task::Shape& shape, task::DTy
 /// One element in thirty or so becomes another one of them.
 void displace_some(std::span<std::byte> data, task::DType type, base::Rng& rng);
 
+/// Floats are halved; of other types nothing is changed.
+void halve(std::span<std::byte> data, task::DType type);
+
 /// Copies a tensor, or its transpose where the shapes say so, over another one of the same type but for one element; where one's shape is
 /// the end of the other's, a row of it, or over each of its rows, but for one element of each. False where the shapes are of no such kind.
 bool copy_but_one(std::span<std::byte> to, const task::Shape& to_shape, std::span<const std::byte> from, const task::Shape& from_shape, task::DType type,

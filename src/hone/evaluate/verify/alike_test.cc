@@ -109,5 +109,14 @@ TEST(Alike, ValuesAreThoseThatWereThere) {
   EXPECT_TRUE(alike({0, 4}, 3).empty());
 }
 
+TEST(Alike, WholeNumbersAreHalvedAndNoIntegers) {
+  float numbers[] = {3, -1, 0, 2};
+  halve(std::as_writable_bytes(std::span(numbers)), task::DType::kF32);
+  EXPECT_EQ(std::vector<float>(std::begin(numbers), std::end(numbers)), (std::vector<float>{1.5, -0.5, 0, 1}));
+  int32_t whole[] = {3, -1};
+  halve(std::as_writable_bytes(std::span(whole)), task::DType::kI32);
+  EXPECT_EQ(whole[0], 3);
+}
+
 }  // namespace
 }  // namespace hone::evaluate

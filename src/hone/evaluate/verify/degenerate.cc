@@ -200,7 +200,7 @@ class Trial {
       const task::Shape& shape = graph_.shapes[static_cast<size_t>(graph_.graph.inputs[i])];
       const task::DType type = task_.inputs[i].type.dtype;
       const auto bytes = static_cast<size_t>(task::element_count(shape) * task::size_of(type));
-      fill_lines(std::as_writable_bytes(std::span(inputs_.data(static_cast<int>(i)), bytes)), shape, type, all[i], whole, rng);
+      fill_lines(std::as_writable_bytes(std::span(inputs_.data(static_cast<int>(i)), bytes)), shape, type, all[i], whole, false, rng);
     }
   }
 

@@ -42,6 +42,8 @@ struct DrawBounds {
   /// Nothing is added up and each operation takes any number: the large family draws magnitudes up to 2^60 and down to
   /// 2^-60, and numbers of two bits among them.
   bool any_size = false;
+  /// f16 becomes another type before anything is done with it: the large family goes up to 3e4 in every second draw.
+  bool widened = false;
   bool nonzero = false;    ///< integers that something is divided by: ones are drawn for zeros
 };
 

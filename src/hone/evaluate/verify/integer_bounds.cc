@@ -170,6 +170,11 @@ bool takes_any_size(const task::Graph& graph) {
   });
 }
 
+/// No number of f16 is computed from others: each is given, moved, or what a number of another type is rounded to.
+bool widens_f16(const task::Graph& graph) {
+  return std::ranges::all_of(graph.nodes, [](const task::Node& node) { return node.type.dtype != task::DType::kF16 || node.prim == Prim::kInput || keeps_exact(node.prim) || node.prim == Prim::kCast; });
+}
+
 }  // namespace
 
 bool stays_exact(const task::Task& task, const task::ConcreteGraph& graph, int bits) {
@@ -185,6 +190,7 @@ std::vector<DrawBounds> draw_bounds(const task::Task& task, const task::Concrete
     all.symmetric = may_divide_by_minus_one(graph);
   }
   all.any_size = takes_any_size(graph.graph);
+  all.widened = widens_f16(graph.graph);
   std::vector<DrawBounds> bounds;
   const std::set<int> divide = divisors(graph.graph);
   for (size_t i = 0; i < task.inputs.size(); ++i) {

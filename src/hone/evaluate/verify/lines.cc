@@ -58,8 +58,8 @@ double growth_of(const task::ConcreteGraph& graph) {
 /// A value of one line's kind.
 class Filler {
  public:
-  Filler(const FilledLines& lines, DType type, bool whole, base::Rng& rng) : lines_(lines), is_float_(task::is_float(type)), rng_(rng) {
-    way_ = rng.below(lines.kind == FilledLines::Kind::kTruth && !whole ? 5 : 4);
+  Filler(const FilledLines& lines, DType type, bool whole, bool plain, base::Rng& rng) : lines_(lines), is_float_(task::is_float(type)), rng_(rng) {
+    way_ = plain && (lines.kind == FilledLines::Kind::kTruth || lines.kind == FilledLines::Kind::kIndex) ? 0 : rng.below(lines.kind == FilledLines::Kind::kTruth && !whole ? 5 : 4);
     same_ = static_cast<double>(way_ < 2 ? 0 : way_ == 2 ? lines.bound - 1 : static_cast<int64_t>(rng.below(static_cast<uint64_t>(lines.bound))));
     denormal_ = lines.denormal > 0 && way_ == 3;
   }
@@ -135,7 +135,7 @@ std::vector<FilledLines> lines_of(const task::Task& task, const task::ConcreteGr
   return all;
 }
 
-void fill_lines(std::span<std::byte> data, const task::Shape& shape, DType type, const FilledLines& lines, bool whole, base::Rng& rng) {
+void fill_lines(std::span<std::byte> data, const task::Shape& shape, DType type, const FilledLines& lines, bool whole, bool plain, base::Rng& rng) {
   if (lines.kind == FilledLines::Kind::kNone || data.empty()) return;
   const auto total = static_cast<int64_t>(data.size()) / task::size_of(type);
   int64_t stride = 1, extent = total;
@@ -148,7 +148,7 @@ void fill_lines(std::span<std::byte> data, const task::Shape& shape, DType type,
   for (int64_t line = 0; line < total / extent; ++line) {
     if (!whole && rng.below(4) == 0) continue;
     const int64_t first = line / stride * stride * extent + line % stride;
-    Filler filler(lines, type, whole, rng);
+    Filler filler(lines, type, whole, plain, rng);
     const auto spared = static_cast<int64_t>(rng.below(static_cast<uint64_t>(extent)));
     for (int64_t k = 0; k < extent; ++k) {
       const double value = filler.at(k, spared, whole);

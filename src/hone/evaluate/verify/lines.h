@@ -32,7 +32,8 @@ struct FilledLines {
 /// compares numbers; where it is linear in them too, such that no sum overflows.
 [[nodiscard]] std::vector<FilledLines> lines_of(const task::Task& task, const task::ConcreteGraph& graph, std::span<const DrawBounds> bounds, bool denormals);
 
-/// Fills three lines in four, along some axis; `whole`: the tensor as if it were one line, with none left out and, of masks, with all or none.
-void fill_lines(std::span<std::byte> data, const task::Shape& shape, task::DType type, const FilledLines& lines, bool whole, base::Rng& rng);
+/// Fills three lines in four, along some axis; `whole`: the tensor as if it were one line, with none left out and, of masks, with all or none;
+/// `plain` as well: masks are true and indices 0.
+void fill_lines(std::span<std::byte> data, const task::Shape& shape, task::DType type, const FilledLines& lines, bool whole, bool plain, base::Rng& rng);
 
 }  // namespace hone::evaluate

@@ -21,13 +21,13 @@ std::vector<FilledLines> of_task(const std::string& inputs, const std::string& c
   return lines_of(task, graph, draw_bounds(task, graph), denormals);
 }
 
-std::vector<double> filled(DType type, const task::Shape& shape, const FilledLines& lines, bool whole, uint64_t seed, double before) {
+std::vector<double> filled(DType type, const task::Shape& shape, const FilledLines& lines, bool whole, uint64_t seed, double before, bool plain = false) {
   const auto count = static_cast<size_t>(task::element_count(shape));
   std::vector<std::byte> data(count * static_cast<size_t>(task::size_of(type)));
   std::vector<double> values(count, before);
   store_doubles(type, values.data(), static_cast<int64_t>(count), data.data(), 0);
   base::Rng rng(seed);
-  fill_lines(data, shape, type, lines, whole, rng);
+  fill_lines(data, shape, type, lines, whole, plain, rng);
   load_doubles(type, data.data(), 0, static_cast<int64_t>(count), values.data());
   return values;
 }
@@ -63,6 +63,13 @@ TEST(Lines, MasksIndicesSharesAndIntegersHaveThemWhateverIsComputed) {
   EXPECT_EQ(lines[3].kind, Kind::kUnit);
   EXPECT_EQ(lines[4].kind, Kind::kEnds);
   EXPECT_EQ(lines[4].most, 0x1p24 - 1) << "what an f32 holds";
+}
+
+TEST(Lines, ThePlainestOfAllIsATrueMaskAndTheFirstIndex) {
+  for (uint64_t seed = 0; seed < 10; ++seed) {
+    EXPECT_EQ(filled(DType::kBool, {20, 30}, {.kind = Kind::kTruth}, true, seed, 0, true), std::vector<double>(600, 1.0));
+    EXPECT_EQ(filled(DType::kI64, {50}, {.kind = Kind::kIndex, .bound = 7}, true, seed, 5, true), std::vector<double>(50, 0.0));
+  }
 }
 
 TEST(Lines, MasksHaveRowsWithNoneWithAllWithOneWithAllButOneAndWithTheFirstFew) {

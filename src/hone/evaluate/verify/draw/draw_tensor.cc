@@ -120,10 +120,11 @@ DrawnTensor drawn_tensor(const InputSpec& spec, const Shape& shape, const DrawBo
   const auto random = base::philox(t.recipe.key, 0, static_cast<uint64_t>(DrawStream::kTensor));
   t.recipe.centre = size * (1 + static_cast<float>(random[0] >> 8) * 0x1p-24F);
   if ((random[1] & 1) != 0) t.recipe.centre = -t.recipe.centre;
-  // Squares and quotients of any two of them are numbers of fp32, of two elements of f16 as far as that goes.
-  // Floats of one byte become fp32 before anything is done with them.
+  // Squares and quotients of any two of them are numbers of fp32, of two elements of f16 as far as that goes: where those become fp32
+  // before anything is done with them, every second draw goes far beyond. Floats of one byte always do.
   if (family == Family::kLarge) {
-    const float most = task::is_f8(t.type) ? static_cast<float>(task::largest(t.type)) : t.recipe.f16 ? 100.0F : bounds.any_size ? 0x1p60F : 10000.0F;
+    const float of_f16 = bounds.widened && (random[1] & 2) != 0 ? 30000.0F : 100.0F;
+    const float most = task::is_f8(t.type) ? static_cast<float>(task::largest(t.type)) : t.recipe.f16 ? of_f16 : bounds.any_size ? 0x1p60F : 10000.0F;
     t.recipe.centre = bounds.any_size ? -most : most;
   }
   t.slabs = slabs_of(spec, shape, t.recipe);
