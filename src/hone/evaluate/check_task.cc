@@ -60,16 +60,14 @@ std::vector<std::string> made_of(const task::Task& task, int id) {
   return names;
 }
 
-/// `leak`: what self_test says of an output, by its name.
-std::string hint_for(const task::Task& task, const std::string& leak) {
-  for (size_t i = 0; i < task.outputs.size(); ++i) {
-    const auto& [name, type] = task.outputs[i];
-    if (task::is_float(type.dtype) || !leak.starts_with(name + ":")) continue;
-    return fmt::format("on all inputs that were drawn {} is (nearly) the same everywhere: give {} domains in which it varies, such as index(2) for "
-                       "integers, or have the task return what {} is computed from",
-                       name, fmt::join(made_of(task, task.primitive.outputs[i]), " and "), name);
-  }
-  return "change the computation or the inputs' domains so that the answer depends on the inputs";
+std::string hint_for(const task::Task& task, const Degenerate& passed) {
+  const auto output = static_cast<size_t>(passed.output);
+  const auto& [name, type] = task.outputs[output];
+  const bool constant = passed.kind == Degenerate::Kind::kZeros || passed.kind == Degenerate::Kind::kOnes || passed.kind == Degenerate::Kind::kMean;
+  if (task::is_float(type.dtype) || !constant) return "change the computation or the inputs' domains so that the answer depends on the inputs";
+  return fmt::format("on all inputs that were drawn {} is (nearly) the same everywhere: give {} domains in which it varies, such as index(2) for "
+                     "integers, or have the task return what {} is computed from",
+                     name, fmt::join(made_of(task, task.primitive.outputs[output]), " and "), name);
 }
 
 }  // namespace
@@ -80,8 +78,8 @@ Status check_task(const task::Task& task, const Facts* facts) {
   std::string question = fmt::format("no degenerate answer passes: task {}", task.hash());
   for (const task::Workload& workload : task.workloads) question += fmt::format(", {}", task::bindings_text(workload.bindings));
   if (facts && facts->known(question) == nlohmann::json(true)) return {};
-  const auto leaks = self_test(task, base::secret_seed(), target::cpu_info().threads);
-  if (!leaks.empty()) return fail(ErrorCode::kInput, "the task would accept a degenerate answer: " + leaks.front(), hint_for(task, leaks.front()));
+  HONE_TRY(const std::vector<Degenerate> passed, self_test(task, base::secret_seed(), target::cpu_info().threads));
+  if (!passed.empty()) return fail(ErrorCode::kInput, "the task would accept a degenerate answer: " + passed.front().describe(task), hint_for(task, passed.front()));
   if (facts) facts->keep(question, true);
   return {};
 }

@@ -22,27 +22,12 @@ namespace {
 
 using task::Prim;
 
-/// A degenerate answer to one output that no family has refused yet.
-struct Suspect {
-  int output;
-  enum Kind { kZeros, kOnes, kMean, kInput, kSubsampled } kind;
-  int input;  ///< kInput only
+using Kind = Degenerate::Kind;
+
+/// One that no family has refused yet.
+struct Suspect : Degenerate {
   /// kMean of truth values and integers, of which whole answers are often one and the same: the first draw's, in all of them.
   mutable std::optional<double> constant{};
-
-  [[nodiscard]] std::string describe(const task::Task& task) const {
-    const std::string& name = task.outputs[static_cast<size_t>(output)].first;
-    switch (kind) {
-      case kZeros: return fmt::format("{}: zeros pass", name);
-      case kOnes: return fmt::format("{}: a constant passes", name);
-      case kMean: return fmt::format("{}: the mean of the answer passes", name);
-      case kSubsampled: return fmt::format("{}: half of the input's elements are enough to pass", name);
-      case kInput:
-        return fmt::format("{}: the input {}, unchanged, passes", name,
-                           task.inputs[static_cast<size_t>(input)].name);
-    }
-    return name;
-  }
 };
 
 /// The smallest workload, by elements of inputs and outputs.
@@ -76,18 +61,18 @@ std::vector<Suspect> suspects_of(const task::ConcreteGraph& graph) {
       return task::element_count(graph.shapes[static_cast<size_t>(id)]);
     };
     const int64_t count = count_of(graph.graph.outputs[static_cast<size_t>(output)]);
-    suspects.push_back({output, Suspect::kZeros, -1});
-    suspects.push_back({output, Suspect::kOnes, -1});
+    suspects.push_back({{output, Kind::kZeros}});
+    suspects.push_back({{output, Kind::kOnes}});
     // One element is its own mean.
-    if (count > 1) suspects.push_back({output, Suspect::kMean, -1});
+    if (count > 1) suspects.push_back({{output, Kind::kMean}});
     if (is_copy(graph, output)) continue;
     bool several = false;
     for (size_t i = 0; i < graph.graph.inputs.size(); ++i) {
       several |= count_of(graph.graph.inputs[i]) > 1;
       if (count_of(graph.graph.inputs[i]) == count)
-        suspects.push_back({output, Suspect::kInput, static_cast<int>(i)});
+        suspects.push_back({{output, Kind::kInput, static_cast<int>(i)}});
     }
-    if (several) suspects.push_back({output, Suspect::kSubsampled, -1});
+    if (several) suspects.push_back({{output, Kind::kSubsampled}});
   }
   return suspects;
 }
@@ -146,22 +131,22 @@ class Trial {
 
   [[nodiscard]] bool passes(const Suspect& suspect) const {
     switch (suspect.kind) {
-      case Suspect::kZeros: return passes(suspect, constant(0));
-      case Suspect::kOnes: return passes(suspect, constant(1));
-      case Suspect::kMean: {
+      case Kind::kZeros: return passes(suspect, constant(0));
+      case Kind::kOnes: return passes(suspect, constant(1));
+      case Kind::kMean: {
         const auto at = static_cast<size_t>(suspect.output);
         const double mean = mean_of(references_[at]);
         if (task::is_float(task_.outputs[at].second.dtype)) return passes(suspect, constant(mean));
         if (!suspect.constant) suspect.constant = std::nearbyint(mean);
         return passes(suspect, constant(*suspect.constant));
       }
-      case Suspect::kInput: {
+      case Kind::kInput: {
         const TensorView& view = views_[static_cast<size_t>(suspect.input)];
         return passes(suspect, [&](int64_t, int64_t, int64_t flat, std::span<double> found) {
           load_doubles(view.dtype, view.data, flat, static_cast<int64_t>(found.size()), found.data());
         });
       }
-      case Suspect::kSubsampled: {
+      case Kind::kSubsampled: {
         const auto& boxes = references_[static_cast<size_t>(suspect.output)].boxes;
         const Oracle oracle(graph_, views_, task_.track, threads_);
         std::vector<Answer> answers(boxes.size());
@@ -227,17 +212,28 @@ class Trial {
 
 }  // namespace
 
-std::vector<std::string> self_test(const task::Task& task, uint64_t seed, int threads) {
-  const auto graph = smallest(task);
-  if (!graph) return {graph.error().to_string()};
-  std::vector<Suspect> suspects = suspects_of(*graph);
+std::string Degenerate::describe(const task::Task& task) const {
+  const std::string& name = task.outputs[static_cast<size_t>(output)].first;
+  switch (kind) {
+    case Kind::kZeros: return fmt::format("{}: zeros pass", name);
+    case Kind::kOnes: return fmt::format("{}: a constant passes", name);
+    case Kind::kMean: return fmt::format("{}: the mean of the answer passes", name);
+    case Kind::kSubsampled: return fmt::format("{}: half of the input's elements are enough to pass", name);
+    case Kind::kInput: return fmt::format("{}: the input {}, unchanged, passes", name, task.inputs[static_cast<size_t>(input)].name);
+  }
+  return name;
+}
+
+Result<std::vector<Degenerate>> self_test(const task::Task& task, uint64_t seed, int threads) {
+  HONE_TRY(const task::ConcreteGraph graph, smallest(task));
+  std::vector<Suspect> suspects = suspects_of(graph);
   base::Rng rng(seed);
-  Bounds bounds(task, *graph, rng.next_u64(), threads);
+  Bounds bounds(task, graph, rng.next_u64(), threads);
   const auto look = [&](Family family, Filling filling) {
-    Trial trial(task, *graph, family, rng.next_u64(), bounds, threads, filling);
+    Trial trial(task, graph, family, rng.next_u64(), bounds, threads, filling);
     const auto refuse = [&](bool subsampled) {
       std::erase_if(suspects, [&](const Suspect& suspect) {
-        return (suspect.kind == Suspect::kSubsampled) == subsampled && !trial.passes(suspect);
+        return (suspect.kind == Kind::kSubsampled) == subsampled && !trial.passes(suspect);
       });
     };
     refuse(false);
@@ -247,7 +243,7 @@ std::vector<std::string> self_test(const task::Task& task, uint64_t seed, int th
   for (const Family family : kAllFamilies)
     if (!suspects.empty()) look(family, Filling::kAsDrawn);
   int64_t elements = 0;
-  for (const int id : graph->graph.inputs) elements += task::element_count(graph->shapes[static_cast<size_t>(id)]);
+  for (const int id : graph.graph.inputs) elements += task::element_count(graph.shapes[static_cast<size_t>(id)]);
   const auto may_vary = [&] {
     return std::ranges::any_of(suspects, [&](const Suspect& s) { return !task::is_float(task.outputs[static_cast<size_t>(s.output)].second.dtype); });
   };
@@ -257,9 +253,7 @@ std::vector<std::string> self_test(const task::Task& task, uint64_t seed, int th
     for (const Family family : kAllFamilies)
       if (may_vary()) look(family, Filling::kAsDrawn);
   }
-  std::vector<std::string> passed;
-  for (const Suspect& suspect : suspects) passed.push_back(suspect.describe(task));
-  return passed;
+  return std::vector<Degenerate>(suspects.begin(), suspects.end());
 }
 
 }  // namespace hone::evaluate

@@ -22,8 +22,10 @@ std::vector<std::string> let_through(uint64_t seed, uint64_t from, uint64_t to) 
       all.push_back(fmt::format("{}: {}", drawn.name, task.error().to_string()));
       continue;
     }
-    const std::vector<std::string> passed = self_test(*task, 1);
-    if (!passed.empty()) all.push_back(fmt::format("{}: {}", drawn.name, fmt::join(passed, "; ")));
+    const std::vector<Degenerate> passed = self_test(*task, 1).value();
+    std::string what;
+    for (const Degenerate& one : passed) what += "; " + one.describe(*task);
+    if (!passed.empty()) all.push_back(drawn.name + what);
   }
   return all;
 }

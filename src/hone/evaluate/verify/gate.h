@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "hone/base/result.h"
 #include "hone/evaluate/oracle/reduction_helper.h"
 #include "hone/task/task.h"
 
@@ -99,9 +100,19 @@ inline constexpr int64_t kFewElements = 16;
 [[nodiscard]] std::optional<std::string> judge(const OutputError& error, const Bound& bound,
                                                const std::string& output_name);
 
-/// The task is tested before any candidate is: for each output and each degenerate answer (zeros, a
-/// constant, an input unchanged, subsampled, the mean) whether the gate would let it through on all
-/// drawn families. Anything let through is named; an empty result means the task is sound.
-[[nodiscard]] std::vector<std::string> self_test(const task::Task& task, uint64_t seed, int threads = 2);
+/// An answer to one output that takes no computing.
+struct Degenerate {
+  enum class Kind : uint8_t { kZeros, kOnes, kMean, kInput, kSubsampled };
+  int output;
+  Kind kind;
+  int input = -1;  ///< kInput: the one that is the answer, unchanged
+
+  /// "y: zeros pass"
+  [[nodiscard]] std::string describe(const task::Task& task) const;
+};
+
+/// The task is tested before any candidate is: the degenerate answers that the gate would let through on all drawn families; none
+/// where the task is sound. kInput where it has no workload or makes no sense at one.
+[[nodiscard]] Result<std::vector<Degenerate>> self_test(const task::Task& task, uint64_t seed, int threads = 2);
 
 }  // namespace hone::evaluate

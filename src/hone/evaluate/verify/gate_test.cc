@@ -758,8 +758,15 @@ TEST(SelfTest, sound_tasks_pass) {
            {"y = gelu(x)", {"x=bf16[33,200]"}},
            {"y = tril(x) @ tril(w)", {"x=f32[64,64]", "w=f32[64,64]"}}}) {
     Case c(compute, inputs);
-    EXPECT_THAT(self_test(c.task, 1), ::testing::IsEmpty()) << compute;
+    EXPECT_THAT(self_test(c.task, 1).value(), ::testing::IsEmpty()) << compute;
   }
+}
+
+std::vector<std::string> let_through(const Case& c) {
+  std::vector<std::string> all;
+  const std::vector<Degenerate> passed = self_test(c.task, 1).value();
+  for (const Degenerate& one : passed) all.push_back(one.describe(c.task));
+  return all;
 }
 
 // Whether it varies in one draw of each family is a matter of luck.
@@ -767,18 +774,18 @@ TEST(SelfTest, truth_values_that_seldom_vary_are_drawn_until_they_do) {
   Case above("y = any(x > t, axis=1)", {"x=f32[64,20]", "t=f32[20]"});
   Case masked("y = all(m, axis=1)", {"m=bool[16,40]"});
   for (uint64_t seed = 0; seed < 20; ++seed) {
-    EXPECT_THAT(self_test(above.task, seed), ::testing::IsEmpty()) << seed;
-    EXPECT_THAT(self_test(masked.task, seed), ::testing::IsEmpty()) << seed;
+    EXPECT_THAT(self_test(above.task, seed).value(), ::testing::IsEmpty()) << seed;
+    EXPECT_THAT(self_test(masked.task, seed).value(), ::testing::IsEmpty()) << seed;
   }
   Case never("y = any(abs(x) < 0.0, axis=1)", {"x=f32[64,20]"});
-  EXPECT_THAT(self_test(never.task, 1), ::testing::Contains("y: zeros pass"));
+  EXPECT_THAT(let_through(never), ::testing::Contains("y: zeros pass"));
 }
 
 TEST(SelfTest, tasks_that_cannot_tell_are_named) {
   Case zero("y = x - x", {"x=f32[100]"});
-  EXPECT_THAT(self_test(zero.task, 1), ::testing::Contains("y: zeros pass"));
+  EXPECT_THAT(let_through(zero), ::testing::Contains("y: zeros pass"));
   Case same("y = x * 1.0 + 0.0", {"x=f32[100]"});
-  EXPECT_THAT(self_test(same.task, 1), ::testing::Contains("y: the input x, unchanged, passes"));
+  EXPECT_THAT(let_through(same), ::testing::Contains("y: the input x, unchanged, passes"));
 }
 
 }  // namespace

@@ -230,10 +230,10 @@ class Trials {
 
   /// What the evaluator itself asks before it looks at a kernel.
   void find_passes() {
-    for (const std::string& passed : evaluate::self_test(task_, rng_.next_u64(), threads_)) {
-      const bool said = std::any_of(constant_.begin(), constant_.end(), [&](int output) { return passed.starts_with(output_name(output) + ":"); });
-      if (!said) add(Kind::kPasses, passed);
-    }
+    const auto all = evaluate::self_test(task_, rng_.next_u64(), threads_);
+    if (!all) return add(Kind::kPasses, all.error().to_string());
+    for (const evaluate::Degenerate& passed : *all)
+      if (!constant_.contains(passed.output)) add(Kind::kPasses, passed.describe(task_));
   }
 
   void find_left_out() {
