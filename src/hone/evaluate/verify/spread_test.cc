@@ -21,16 +21,23 @@ task::Task chain() {
                                      {"x=bf16[M,K]", "a=bf16[K,K]", "b=bf16[K,K]", "c=bf16[K,K]"}, {"M=16,K=640"}).value();
 }
 
-/// One draw of the task with its reference and bound.
+/// Of large inputs a rounding of the first product is many turns of the sine: what the others make of it is anything, but for elements
+/// where x is larger.
+task::Task turns() {
+  return task::task_from_expressions("h = sin((x @ a) * 0.03125); y = tanh((h @ b + x) * g * 0.03125)", {"x=bf16[M,K]", "a=bf16[K,N]", "b=bf16[N,K]", "g=bf16[M,K]"},
+                                     {"M=48,K=70,N=8"}).value();
+}
+
+/// One draw of a task with four inputs, with its reference and bound.
 struct Drawn {
-  task::Task task = chain();
+  task::Task task;
   task::ConcreteGraph graph = task::instantiate(task.primitive, task.workloads.front().bindings).value();
   DrawnInputs inputs{task, graph};
   std::unique_ptr<Oracle> oracle;
   Reference reference;
   Bound bound;
 
-  explicit Drawn(Family family, uint64_t seed = 7) {
+  explicit Drawn(Family family, uint64_t seed = 7, task::Task of = chain()) : task(std::move(of)) {
     GateOptions options;
     std::vector<Box> boxes = plan_boxes(graph, 0, options);
     inputs.need(0, boxes);
@@ -73,6 +80,16 @@ TEST(Spread, TakesProgramsThatRoundAndThatDoNot) {
     // As the types say, and others that round as much, which the scale has not seen.
     for (const uint32_t sample : {0u, 101u, 102u, 103u})
       EXPECT_EQ(draw.verdict([](double, double made, int64_t) { return made; }, sample), std::nullopt) << name_of(family) << ", " << sample;
+  }
+}
+
+TEST(Spread, TakesWhatIsAnythingBesideWhatIsNot) {
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    const Drawn draw(Family::kLarge, 4 * seed, turns());
+    EXPECT_EQ(draw.verdict([](double exact, double, int64_t) { return exact; }, 0), std::nullopt) << seed;
+    for (const uint32_t sample : {0u, 101u, 102u})
+      EXPECT_EQ(draw.verdict([](double, double made, int64_t) { return made; }, sample), std::nullopt) << seed << ", " << sample;
+    EXPECT_NE(draw.verdict([](double exact, double, int64_t) { return exact * 0.75; }, 0), std::nullopt) << seed;
   }
 }
 
