@@ -241,7 +241,7 @@ Reference make_reference(const task::ConcreteGraph& graph, const Oracle& oracle,
       const bool lost = is_lost(judging.type, expected, answer.scale[i]);
       if (task::is_float(judging.type) && ((!finite && !sure) || lost)) answer.scale[i] = kNotJudged;
       // Whatever differs is then far beyond any bound.
-      else if (finite && anchor.value[i] == expected && one.is_at(before, i)) answer.scale[i] = std::numeric_limits<double>::min();
+      else if (finite && anchor.value[i] == expected && one.is_at(before, answer.value[i], i)) answer.scale[i] = std::numeric_limits<double>::min();
       judge_element(judging, answer.value[i], answer.scale[i], anchor.value[i], static_cast<int64_t>(i),
                     errors[at]);
     }

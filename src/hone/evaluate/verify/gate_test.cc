@@ -11,6 +11,7 @@
 
 #include "hone/base/random.h"
 #include "hone/evaluate/oracle/testing.h"
+#include "hone/evaluate/verify/gate_testing.h"
 #include "hone/task/graph/op_table.h"
 
 namespace hone::evaluate {
@@ -370,6 +371,27 @@ TEST(Gate, an_exact_number_is_rounded_to_few_bits_in_one_way) {
   // 1.6257 in fp32, 1.625 in bf16, which is the middle between two bytes.
   EXPECT_TRUE(judged("y = f8e5m2(silu(x))", "bf16", 1.875, 1.5));
   EXPECT_TRUE(judged("y = f8e5m2(silu(x))", "bf16", 1.875, 1.75));
+}
+
+TEST(Gate, one_sum_that_fp32_holds_is_rounded_to_16_bits_in_one_way) {
+  const auto judged = [](const std::string& compute, const std::string& type, double a, double b, double found) {
+    Case c(compute, {"a=" + type + "[1]", "b=" + type + "[1]"});
+    c.set(0, {a});
+    c.set(1, {b});
+    const Reference reference = testing::reference_of(c);
+    uint8_t out[8];
+    store_doubles(c.output_type(), &found, 1, out, 0);
+    return judge(compare_output(c.graph, 0, reference, out, 1), bound_of(c.graph, c.task.track, 0, {reference.anchor}, 4), "y") == std::nullopt;
+  };
+  constexpr double kStep = 0x1p-10;  // of f16 behind 1
+  EXPECT_TRUE(judged("y = a + b", "f16", 1, 0x1.8p-11, 1 + kStep));
+  EXPECT_FALSE(judged("y = a + b", "f16", 1, 0x1.8p-11, 1)) << "cut off";
+  EXPECT_FALSE(judged("y = relu(a - b)", "f16", 1, -0x1p-11, 1 + kStep)) << "a half goes to even";
+  EXPECT_FALSE(judged("y = bf16(a * b)", "f32", 257, 1, 258));
+  // What fp32 does not hold is rounded twice by who computes there; of two roundings, and of sums below what some hardware has, nothing is said.
+  EXPECT_TRUE(judged("y = a + b", "bf16", 256, 0x1p-30, 258));
+  EXPECT_TRUE(judged("y = a * b + b", "f16", 1, 0x1.8p-11, 0x1.8p-10 + 0x1p-20));
+  EXPECT_TRUE(judged("y = a + b", "bf16", 0x1p-126, 0x1p-133, 0x1p-126));
 }
 
 TEST(Gate, results_below_the_smallest_normal_may_be_flushed) {
