@@ -731,7 +731,7 @@ bool Stage::draw_lines(int number, uint64_t seed, bool denormals) {
   // And half of those are the plainest together: nothing is masked, and every index is the first.
   const bool whole = rng.below(2) == 0, plain = whole && rng.below(2) == 0;
   const auto some = static_cast<size_t>(std::ranges::count_if(all, [](const FilledLines& lines) { return lines.kind != FilledLines::Kind::kNone; }));
-  draw_altered(number, Family::kNormal, seed, "normal, with whole lines of one kind (all equal, all zero, all masked)", [&](size_t i, std::span<std::byte> data) {
+  draw_altered(number, Family::kNormal, seed, "normal, with whole lines of one kind (all equal, all zero, all masked, all small)", [&](size_t i, std::span<std::byte> data) {
     if (some > 1 && !whole && rng.below(4) == 0) return;
     fill_lines(data, s.input_shape(i), s.task.inputs[i].type.dtype, all[i], whole, plain, rng);
   });

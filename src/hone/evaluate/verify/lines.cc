@@ -6,6 +6,7 @@
 #include "hone/evaluate/oracle/attributes.h"
 #include "hone/evaluate/oracle/number.h"
 #include "hone/evaluate/oracle/step.h"
+#include "hone/evaluate/verify/telling.h"
 
 namespace hone::evaluate {
 namespace {
@@ -55,6 +56,21 @@ double growth_of(const task::ConcreteGraph& graph) {
   return growth;
 }
 
+/// Something is added to, or compared with, a number that the task spells out: an epsilon, say. Below it another formula counts.
+bool knows_a_size(const task::ConcreteGraph& graph) {
+  return std::ranges::any_of(graph.graph.nodes, [&](const task::Node& node) {
+    switch (node.prim) {
+      case Prim::kAdd: case Prim::kSub: case Prim::kMaximum: case Prim::kMinimum: case Prim::kLt: case Prim::kLe: case Prim::kGt: case Prim::kGe:
+        return std::ranges::any_of(node.operands, [&](int k) { return std::abs(constant_of(graph, k)) > 0; });
+      default: return false;
+    }
+  });
+}
+
+/// By how many bits numbers may be smaller than they were drawn, such that squares and their sums stay normal numbers of fp32, and those of f16
+/// are a few steps of it at least.
+double most_smaller(DType type) { return type == DType::kF16 ? 14 : 40; }
+
 /// A value of one line's kind.
 class Filler {
  public:
@@ -62,10 +78,11 @@ class Filler {
     way_ = plain && (lines.kind == FilledLines::Kind::kTruth || lines.kind == FilledLines::Kind::kIndex) ? 0 : rng.below(lines.kind == FilledLines::Kind::kTruth && !whole ? 5 : 4);
     same_ = static_cast<double>(way_ < 2 ? 0 : way_ == 2 ? lines.bound - 1 : static_cast<int64_t>(rng.below(static_cast<uint64_t>(lines.bound))));
     denormal_ = lines.denormal > 0 && way_ == 3;
+    if (lines.kind == FilledLines::Kind::kSmall) same_ = std::ldexp(1.0, -static_cast<int>(rng.below(static_cast<uint64_t>(lines.most) + 1)));
   }
 
-  /// Of place `k` of a line of `extent`; `spared` is one of its places.
-  double at(int64_t k, int64_t spared, bool whole) {
+  /// Of place `k` of a line, where `drawn` is; `spared` is one of its places.
+  double at(int64_t k, int64_t spared, bool whole, double drawn) {
     switch (lines_.kind) {
       case FilledLines::Kind::kTruth:
         if (whole) return way_ < 2 ? 1 : 0;
@@ -82,6 +99,7 @@ class Filler {
         const double value = sign * lines_.most * (1 - fraction() / 4);
         return is_float_ ? value : std::trunc(value);
       }
+      case FilledLines::Kind::kSmall: return drawn * same_;
       case FilledLines::Kind::kNone: break;
     }
     return 0;
@@ -103,6 +121,7 @@ class Filler {
 std::vector<FilledLines> lines_of(const task::Task& task, const task::ConcreteGraph& graph, std::span<const DrawBounds> bounds, bool denormals) {
   using task::Domain;
   const double growth = growth_of(graph);
+  const bool sized = !is_elementwise(graph.graph) && knows_a_size(graph);
   std::vector<FilledLines> all;
   for (size_t i = 0; i < task.inputs.size(); ++i) {
     const task::InputSpec& spec = task.inputs[i];
@@ -129,6 +148,9 @@ std::vector<FilledLines> lines_of(const task::Task& task, const task::ConcreteGr
       lines.kind = FilledLines::Kind::kEnds;
       lines.most = growth == 0 ? task::largest(type) : std::ldexp(task::largest(type), -1 - static_cast<int>(std::ceil(growth)));
       if (denormals && growth == 0 && (type == DType::kF32 || type == DType::kF64)) lines.denormal = task::smallest_normal(type);
+    } else if (real && task::is_float(type) && !task::is_f8(type) && sized) {
+      lines.kind = FilledLines::Kind::kSmall;
+      lines.most = most_smaller(type);
     }
     all.push_back(lines);
   }
@@ -151,7 +173,9 @@ void fill_lines(std::span<std::byte> data, const task::Shape& shape, DType type,
     Filler filler(lines, type, whole, plain, rng);
     const auto spared = static_cast<int64_t>(rng.below(static_cast<uint64_t>(extent)));
     for (int64_t k = 0; k < extent; ++k) {
-      const double value = filler.at(k, spared, whole);
+      double drawn = 0;
+      load_doubles(type, data.data(), first + k * stride, 1, &drawn);
+      const double value = filler.at(k, spared, whole, drawn);
       store_doubles(type, &value, 1, data.data(), first + k * stride);
     }
   }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "hone/evaluate/oracle/number.h"
 #include "hone/evaluate/verify/integer_bounds.h"
@@ -50,6 +51,23 @@ TEST(Lines, NumbersReachTheEndsOnlyWhereNothingOverflows) {
   for (const char* compute : {"y = x * x", "y = softmax(x, axis=1)", "y = exp(x)", "y = f16(x)", "y = i32(x)", "y = sum(x * x, axis=1)", "y = 1 / x"})
     EXPECT_EQ(end(compute).kind, Kind::kNone) << compute;
   EXPECT_EQ(of_task("x = \"f32[B, D]\"", "y = max(x, axis=1)", "B = 4, D = 8", false)[0].denormal, 0) << "not kept";
+}
+
+TEST(Lines, NumbersAreSmallWhereSomethingKnowsHowLargeTheyAre) {
+  const auto kind = [&](const std::string& compute) { return of_task("x = \"f32[B, D]\"", compute)[0].kind; };
+  for (const char* compute : {"y = layer_norm(x, eps=1e-5)", "y = x / maximum(sqrt(sum(x * x, axis=1, keepdims=true)), 1e-8)", "y = sum(x * x, axis=1) > 1e-3"})
+    EXPECT_EQ(kind(compute), Kind::kSmall) << compute;
+  for (const char* compute : {"y = softmax(x, axis=1)", "y = x / sum(x * x, axis=1, keepdims=true)", "y = x * x + 1e-5"}) EXPECT_EQ(kind(compute), Kind::kNone) << compute;
+  EXPECT_EQ(of_task("x = \"f16[B, D]\"", "y = layer_norm(x, eps=1e-5)")[0].most, 14);
+  // Three lines in four, each by a power of two of its own.
+  std::set<double> seen;
+  for (uint64_t seed = 0; seed < 10; ++seed)
+    for (const double value : filled(DType::kF32, {40, 30}, {.kind = Kind::kSmall, .most = 40}, false, seed, 3)) seen.insert(value);
+  EXPECT_GT(seen.size(), 30U);
+  for (const double value : seen) {
+    EXPECT_TRUE(value <= 3 && value >= 3 * 0x1p-40) << value;
+    EXPECT_EQ(std::log2(value / 3), std::round(std::log2(value / 3))) << value;
+  }
 }
 
 TEST(Lines, MasksIndicesSharesAndIntegersHaveThemWhateverIsComputed) {
