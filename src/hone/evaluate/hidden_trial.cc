@@ -38,6 +38,8 @@ std::span<const Family> hidden_families(const task::Task& task) {
 /// A second of the emulator is a millisecond of a device. There the same extents meet in smaller products, shapes with fewer threads
 /// and less arithmetic come first. What is long is so by itself, once along each symbol of a few, as far as a call stays cheap.
 constexpr int64_t kMostEmulatedElements = 1 << 15, kFewThreads = 1 << 16, kManyThreads = 1 << 22;
+/// Of what is long by itself: beyond what 16 bits count.
+constexpr int64_t kMostEmulatedLong = 1 << 17;
 constexpr size_t kMostEmulatedLongs = 4;
 constexpr double kFewOperations = 1 << 20, kFewTiledOperations = 1 << 24, kLongOperations = 1 << 24;
 /// Of a long shape's batch on the emulator, by what others took: one that is expected to take longer is shortened until it is not, but for
@@ -244,8 +246,8 @@ std::vector<task::Bindings> HiddenTrial::beside_edges(const kernel::Kernel& kern
 std::vector<task::Bindings> HiddenTrial::emulated_longs(const kernel::Kernel& kernel) const {
   const task::Task& task = loader_.task();
   const auto fits = [&](const task::Bindings& bindings) {
-    return is_small(task, bindings, kMostEmulatedElements, kLongOperations, kMostBetween) && admits(kernel, bindings) &&
-           threads_needed(kernel, task, bindings, loader_.limits_for(kernel)).value_or(INT64_MAX) <= 2 * kFewThreads;
+    return is_small(task, bindings, kMostEmulatedLong, kLongOperations, kMostBetween) && admits(kernel, bindings) &&
+           threads_needed(kernel, task, bindings, loader_.limits_for(kernel)).value_or(INT64_MAX) <= kShorter * 2 * kFewThreads;
   };
   base::Rng rng(base::secret_seed());
   std::vector<std::string> symbols = task.symbols();
@@ -253,7 +255,7 @@ std::vector<task::Bindings> HiddenTrial::emulated_longs(const kernel::Kernel& ke
   symbols.resize(std::min(symbols.size(), kMostEmulatedLongs));
   std::vector<task::Bindings> all;
   for (const std::string& symbol : symbols) {
-    const auto shape = long_in(task, symbol, {.most = kMostEmulatedElements, .alone = true}, fits, rng);
+    const auto shape = long_in(task, symbol, {.most = kMostEmulatedLong, .alone = true}, fits, rng);
     if (!shape) continue;
     // A shorter one first, by which to judge.
     task::Bindings first = *shape;
