@@ -35,7 +35,7 @@ HONE_SIMT_CALL HoneIndex hone_simt_thread() __attribute__((const));
 HONE_SIMT_CALL HoneIndex hone_simt_block() __attribute__((const));
 HONE_SIMT_CALL HoneIndex hone_simt_dims(int grid) __attribute__((const));
 HONE_SIMT_CALL int hone_simt_lane() __attribute__((const));
-HONE_SIMT_CALL uint64_t hone_simt_clock();
+HONE_SIMT_CALL uint64_t hone_simt_clock(int line);
 HONE_SIMT_CALL int hone_simt_barrier(int predicate, int line);
 HONE_SIMT_CALL uint64_t hone_simt_collective(int kind, uint64_t mask, uint64_t value, int param, int width, int line);
 HONE_SIMT_CALL void hone_simt_atomic(const void* p, int bytes, int write, int read);
@@ -73,7 +73,7 @@ inline int __syncthreads_or(int p, HONE_LINE) { return hone_simt_barrier(p, line
 inline void __threadfence() { hone_simt_fence(); }
 inline void __threadfence_system() { hone_simt_fence(); }
 inline void __nanosleep(unsigned) { hone_simt_pause(); }
-inline long long clock64() { return static_cast<long long>(hone_simt_clock()); }
+inline long long clock64(HONE_LINE) { return static_cast<long long>(hone_simt_clock(line)); }
 #define __trap() hone_simt_trap(__builtin_LINE())
 #undef assert
 #define assert(condition) ((condition) ? (void)0 : hone_simt_trap(__builtin_LINE()))
