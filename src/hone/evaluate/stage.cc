@@ -14,6 +14,7 @@
 #include "hone/base/random.h"
 #include "hone/base/trace.h"
 #include "hone/evaluate/oracle/card/card_reductions.h"
+#include "hone/evaluate/oracle/attributes.h"
 #include "hone/evaluate/oracle/number.h"
 #include "hone/evaluate/oracle/runs.h"
 #include "hone/evaluate/oracle/step.h"
@@ -673,11 +674,23 @@ bool compares_elements(const task::Node& node) {
 
 }  // namespace
 
+bool Stage::asks_for_equals() const {
+  using task::Prim;
+  const auto is_computed = [&](int id) {
+    const Prim from = laid_out_from(graph().graph, id).prim;
+    return from != Prim::kConstant && from != Prim::kSymbol && from != Prim::kIota;
+  };
+  return std::ranges::any_of(graph().graph.nodes, [&](const task::Node& node) {
+    return (node.prim == Prim::kEq || node.prim == Prim::kNe) && std::ranges::all_of(node.operands, is_computed);
+  });
+}
+
 void Stage::draw_alike(int number, uint64_t seed) {
   State& s = *state_;
   base::Rng rng(seed);
   // Sums of whole numbers are exact: those of many equal numbers are not, in any other order than the anchor's.
   // Whoever looks for the largest may guess from the order: mostly sorted lines where elements are compared with each other.
+  const bool asks_for_equals = this->asks_for_equals();
   const bool sorted = rng.below(3) < (std::ranges::any_of(s.graph.graph.nodes, compares_elements) ? 2 : 1);
   draw_altered(number, sorted ? Family::kNormal : Family::kInteger, seed, sorted ? "nearly sorted" : "small whole numbers, many of them equal", [&](size_t i, std::span<std::byte> data) {
     const task::InputSpec& spec = s.task.inputs[i];
@@ -686,7 +699,7 @@ void Stage::draw_alike(int number, uint64_t seed) {
       const task::InputSpec& other = s.task.inputs[j];
       const bool same_kind = other.type.dtype == spec.type.dtype && other.domain == spec.domain && other.structure == task::Structure::kNone &&
                              s.bounds_of_inputs[j].index == s.bounds_of_inputs[i].index && s.bounds_of_inputs[j].nonzero == s.bounds_of_inputs[i].nonzero;
-      if (!same_kind || rng.below(3) != 0) continue;
+      if (!same_kind || (asks_for_equals ? rng.below(4) == 0 : rng.below(3) != 0)) continue;
       const std::span from(s.home_of(content, j), static_cast<size_t>(s.input_bytes[j]));
       if (copy_but_one(data, s.input_shape(i), std::as_bytes(from), s.input_shape(j), spec.type.dtype, rng)) return;
     }

@@ -75,6 +75,8 @@ class Stage {
   /// A secret seed for one look at a family: of sparse inputs one with which as many as can be have their slabs of zeros,
   /// of non-finite ones, at the first look and every second, one with which as many as can be hold a NaN.
   [[nodiscard]] uint64_t telling_seed(Family family);
+  /// The task asks whether numbers of its inputs are the same: drawn one by one they never are.
+  [[nodiscard]] bool asks_for_equals() const;
   /// Small whole numbers much of which repeats, or normal values nearly sorted (verify/alike.h); where there is a content a slot.
   void draw_alike(int content, uint64_t seed);
   /// Normal values, with others beside the numbers at which something changes (verify/telling.h), in the task or in a source; where there is

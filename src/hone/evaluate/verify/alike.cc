@@ -40,7 +40,7 @@ void level_rows(const Elements& e, const task::Shape& shape, bool zeros, base::R
   for (int64_t row = 0; row < total; row += columns) {
     if (rng.below(4) == 0) continue;
     const int64_t begin = row + (rng.below(2) == 0 ? 0 : place_below(rng, columns)), end = row + columns;
-    const int64_t spared = begin + place_below(rng, end - begin);
+    const int64_t spared = begin + exception_of(end - begin, rng);
     const bool to_zero = zeros && rng.below(2) == 0;
     const int64_t value = spared == begin && begin + 1 < end ? begin + 1 : begin;
     for (int64_t i = begin; i < end; ++i) {
@@ -62,6 +62,15 @@ void mirror_squares(const Elements& e, const task::Shape& shape, base::Rng& rng)
 }
 
 }  // namespace
+
+int64_t exception_of(int64_t n, base::Rng& rng) {
+  constexpr int64_t kTail = 8;
+  switch (rng.below(4)) {
+    case 0: return n - 1;
+    case 1: return n - 1 - place_below(rng, std::min(n, kTail));
+    default: return place_below(rng, n);
+  }
+}
 
 void displace_some(std::span<std::byte> data, task::DType type, base::Rng& rng) {
   constexpr int64_t kSpared = 32;
@@ -88,7 +97,7 @@ bool copy_but_one(std::span<std::byte> to, const task::Shape& to_shape, std::spa
   const auto is_end = [](const task::Shape& end, const task::Shape& all) { return end.size() < all.size() && std::equal(end.rbegin(), end.rend(), all.rbegin()); };
   if (const int64_t line = std::min(count, others); line > 1 && (is_end(to_shape, from_shape) || is_end(from_shape, to_shape))) {
     for (int64_t first = 0; first < count; first += line) {
-      const int64_t like = place_below(rng, others / line) * line, spared = place_below(rng, line);
+      const int64_t like = place_below(rng, others / line) * line, spared = exception_of(line, rng);
       for (int64_t i = 0; i < line; ++i)
         if (i != spared) copy(first + i, like + i);
     }
@@ -97,9 +106,14 @@ bool copy_but_one(std::span<std::byte> to, const task::Shape& to_shape, std::spa
   const task::Shape turned(from_shape.rbegin(), from_shape.rend());
   const bool transposed = from_shape.size() == 2 && to_shape == turned && (to_shape != from_shape || rng.below(2) == 0);
   if (!transposed && to_shape != from_shape) return false;
-  const int64_t spared = place_below(rng, count), columns = to_shape.empty() ? 1 : to_shape.back(), rows = count / columns;
-  for (int64_t i = 0; i < count; ++i)
-    if (i != spared) copy(i, transposed ? i % columns * rows + i / columns : i);
+  const int64_t columns = to_shape.empty() ? 1 : to_shape.back(), rows = count / columns;
+  // One of each row, for who says whether all of a row are the same.
+  const int64_t line = !transposed && columns > 1 && rng.below(2) == 0 ? columns : count;
+  for (int64_t first = 0; first < count; first += line) {
+    const int64_t spared = first + exception_of(line, rng);
+    for (int64_t i = first; i < first + line; ++i)
+      if (i != spared) copy(i, transposed ? i % columns * rows + i / columns : i);
+  }
   return true;
 }
 

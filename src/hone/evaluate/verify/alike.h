@@ -16,6 +16,9 @@ void make_alike(std::span<std::byte> data, const task::Shape& shape, task::DType
 /// Sorts most lines along one axis, either way, but for one element, which stands anywhere.
 void sort_but_one(std::span<std::byte> data, const task::Shape& shape, task::DType type, base::Rng& rng);
 
+/// Which of `n` in a row is the exception: the last, one near it, or any. What is left out of a row lies in its tail.
+[[nodiscard]] int64_t exception_of(int64_t n, base::Rng& rng);
+
 /// One element in thirty or so becomes another one of them.
 void displace_some(std::span<std::byte> data, task::DType type, base::Rng& rng);
 
@@ -23,7 +26,7 @@ void displace_some(std::span<std::byte> data, task::DType type, base::Rng& rng);
 void halve(std::span<std::byte> data, task::DType type);
 
 /// Copies a tensor, or its transpose where the shapes say so, over another one of the same type but for one element; where one's shape is
-/// the end of the other's, a row of it, or over each of its rows, but for one element of each. False where the shapes are of no such kind.
+/// the end of the other's, a row of it, or over each of its rows, but for one element of each, as in half of the copies of one shape. False where the shapes are of no such kind.
 bool copy_but_one(std::span<std::byte> to, const task::Shape& to_shape, std::span<const std::byte> from, const task::Shape& from_shape, task::DType type,
                   base::Rng& rng);
 

@@ -75,9 +75,18 @@ TEST(Alike, AnotherInputIsCopiedOrTransposedButForOneElement) {
   const auto copy = [&](const task::Shape& to_shape, const task::Shape& from_shape) {
     return copy_but_one(std::as_writable_bytes(std::span(to)), to_shape, std::as_bytes(std::span(from).first(static_cast<size_t>(task::element_count(from_shape)))), from_shape, task::DType::kI32, rng);
   };
-  ASSERT_TRUE(copy({3, 4}, {3, 4}));
-  EXPECT_EQ(std::ranges::count(to, -1), 1);
-  EXPECT_EQ(std::inner_product(to.begin(), to.end(), from.begin(), 0, std::plus<>(), std::equal_to<>()), 11);
+  // Of all elements, or of each row.
+  std::set<int64_t> spared;
+  for (int i = 0; i < 20; ++i) {
+    std::ranges::fill(to, -1);
+    ASSERT_TRUE(copy({3, 4}, {3, 4}));
+    const int64_t left = std::ranges::count(to, -1);
+    spared.insert(left);
+    EXPECT_EQ(std::inner_product(to.begin(), to.end(), from.begin(), 0, std::plus<>(), std::equal_to<>()), 12 - left);
+    if (left == 3)
+      for (long row = 0; row < 3; ++row) EXPECT_EQ(std::count(to.begin() + 4 * row, to.begin() + 4 * row + 4, -1), 1);
+  }
+  EXPECT_EQ(spared, (std::set<int64_t>{1, 3}));
   std::ranges::fill(to, -1);
   ASSERT_TRUE(copy({4, 3}, {3, 4}));
   int same = 0;
@@ -89,6 +98,16 @@ TEST(Alike, AnotherInputIsCopiedOrTransposedButForOneElement) {
   std::ranges::fill(to, -1);
   ASSERT_TRUE(copy({3, 4}, {4}));
   for (size_t i = 0; i < 3; ++i) EXPECT_EQ(std::count(to.begin() + static_cast<long>(4 * i), to.begin() + static_cast<long>(4 * i + 4), -1), 1);
+}
+
+TEST(Alike, ExceptionsAreLastAndNearItAndAnywhere) {
+  base::Rng rng(3);
+  std::vector<int> met(100);
+  for (int i = 0; i < 4000; ++i) ++met.at(static_cast<size_t>(exception_of(100, rng)));
+  EXPECT_GT(met[99], 900);
+  EXPECT_GT(std::accumulate(met.begin() + 92, met.end() - 1, 0), 700);
+  EXPECT_GT(std::accumulate(met.begin(), met.begin() + 50, 0), 700);
+  EXPECT_EQ(exception_of(1, rng), 0);
 }
 
 TEST(Alike, SomeElementsAreDisplaced) {

@@ -6,6 +6,7 @@
 #include "hone/evaluate/oracle/attributes.h"
 #include "hone/evaluate/oracle/number.h"
 #include "hone/evaluate/oracle/step.h"
+#include "hone/evaluate/verify/alike.h"
 #include "hone/evaluate/verify/telling.h"
 
 namespace hone::evaluate {
@@ -171,7 +172,7 @@ void fill_lines(std::span<std::byte> data, const task::Shape& shape, DType type,
     if (!whole && rng.below(4) == 0) continue;
     const int64_t first = line / stride * stride * extent + line % stride;
     Filler filler(lines, type, whole, plain, rng);
-    const auto spared = static_cast<int64_t>(rng.below(static_cast<uint64_t>(extent)));
+    const int64_t spared = exception_of(extent, rng);
     for (int64_t k = 0; k < extent; ++k) {
       double drawn = 0;
       load_doubles(type, data.data(), first + k * stride, 1, &drawn);
