@@ -14,6 +14,18 @@ template <> constexpr double kLowest<double> = -__builtin_inf();
 template <> constexpr int64_t kLowest<int64_t> = -9223372036854775807LL - 1;
 template <> constexpr int32_t kLowest<int32_t> = -2147483647 - 1;
 
+/// Integers wrap around, as products of parts may where the whole does not.
+template <class T>
+HONE_DEVICE T sum_of(T a, T b) {
+  if constexpr (T(1) / T(2) == T(0)) return whole_add<T>(a, b);
+  else return a + b;
+}
+template <class T>
+HONE_DEVICE T product_of(T a, T b) {
+  if constexpr (T(1) / T(2) == T(0)) return whole_mul<T>(a, b);
+  else return a * b;
+}
+
 #define HONE_ACCUMULATOR(NAME, START, TAKE)                                   \
   template <class T>                                                          \
   struct NAME {                                                               \
@@ -22,8 +34,8 @@ template <> constexpr int32_t kLowest<int32_t> = -2147483647 - 1;
     HONE_DEVICE void merge(const NAME& other) { take(other.value); }          \
     HONE_DEVICE NAME moved(int lanes) const { return {shuffle_xor(value, lanes)}; } \
   };
-HONE_ACCUMULATOR(Sum, 0, value + x)
-HONE_ACCUMULATOR(Prod, 1, value * x)
+HONE_ACCUMULATOR(Sum, 0, sum_of(value, x))
+HONE_ACCUMULATOR(Prod, 1, product_of(value, x))
 HONE_ACCUMULATOR(Max, kLowest<T>, max(value, x))
 HONE_ACCUMULATOR(Min, kHighest<T>, min(value, x))
 #undef HONE_ACCUMULATOR
