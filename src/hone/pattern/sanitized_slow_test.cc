@@ -6,6 +6,7 @@
 
 #include "hone/evaluate/sanitize.h"
 #include "hone/pattern/library.h"
+#include "hone/target/simt_device.h"
 
 namespace hone::pattern {
 namespace {
@@ -20,18 +21,13 @@ void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 
 class Sanitized : public testing::TestWithParam<Case> {};
 
-TEST_P(Sanitized, FindsNothing) {
-  const Case& c = GetParam();
-  const task::Task task = task::task_from_expressions(c.compute, c.inputs, {c.workload}).value();
-  evaluate::Loader loader(task, target::cpp_toolchain().value(), 2);
-  std::vector<Offer> offers;
-  std::vector<std::string> why_not;
-  offers.push_back({naive_cpp(task), "naive", ""});
-  for (Offer& offer : offers_cpp(task, why_not)) offers.push_back(std::move(offer));
-  ASSERT_FALSE(offers.empty());
+void expect_nothing(const Case& c, const std::shared_ptr<target::Toolchain>& toolchain, const std::vector<Offer>& offers, const task::Task& task,
+                    const std::vector<task::Bindings>& hidden) {
+  evaluate::Loader loader(task, toolchain, 2);
+  ASSERT_FALSE(offers.empty()) << c.name;
   for (const Offer& offer : offers) {
     std::vector<task::Bindings> shapes;
-    for (const task::Bindings& shape : evaluate::hidden_shapes(task, 7)) {
+    for (const task::Bindings& shape : hidden) {
       const auto fits = kernel::applies(offer.kernel, shape, loader.limits_for(offer.kernel));
       if (shapes.size() < 4 && fits && *fits) shapes.push_back(shape);
     }
@@ -44,6 +40,33 @@ TEST_P(Sanitized, FindsNothing) {
     EXPECT_EQ(result->shapes, static_cast<int>(shapes.size()));
   }
 }
+
+TEST_P(Sanitized, FindsNothing) {
+  const Case& c = GetParam();
+  const task::Task task = task::task_from_expressions(c.compute, c.inputs, {c.workload}).value();
+  std::vector<std::string> why_not;
+  std::vector<Offer> offers = offers_cpp(task, why_not);
+  offers.insert(offers.begin(), Offer{naive_cpp(task), "naive", ""});
+  expect_nothing(c, target::cpp_toolchain().value(), offers, task, evaluate::hidden_shapes(task, 7));
+}
+
+// Products of integers whose parts are too large for any type, though a zero makes the whole one; floats that are too large for an integer.
+class SanitizedOnCards : public testing::TestWithParam<Case> {};
+
+TEST_P(SanitizedOnCards, FindsNothing) {
+  const Case& c = GetParam();
+  auto simt = target::simt_toolchain();
+  if (!simt) GTEST_SKIP() << simt.error().to_string();
+  const task::Task task = task::task_from_expressions(c.compute, c.inputs, {c.workload}).value();
+  std::vector<std::string> why_not;
+  expect_nothing(c, std::move(*simt), offers_gpu(task, kernel::Language::kCuda, why_not), task, evaluate::hidden_shapes(task, 7, 1 << 12, 0));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Integers, SanitizedOnCards,
+    testing::Values(Case{"products", "y = prod(x, axis=-1)", {"x=i32[B,D]"}, "B=10,D=30"}, Case{"running_products", "y = cumprod(x, axis=-1)", {"x=i32[B,D]"}, "B=10,D=50"},
+                    Case{"sums", "y = sum(x * x, axis=-1)", {"x=i64[B,D]"}, "B=10,D=50"}, Case{"casts", "y = i8(x)", {"x=f32[N]"}, "N=1000"}),
+    [](const auto& parameter) { return std::string(parameter.param.name); });
 
 INSTANTIATE_TEST_SUITE_P(
     Patterns, Sanitized,
