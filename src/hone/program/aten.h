@@ -20,6 +20,7 @@ class Site {
  public:
   Site(const Program& program, const Node& node, const Terms& terms) : program_(program), node_(node), terms_(terms) {}
 
+  [[nodiscard]] const Program& program() const { return program_; }
   [[nodiscard]] const Node& node() const { return node_; }
   [[nodiscard]] const ValueType& type() const { return node_.type(); }
   /// Of a tensor that must be given. This and list() throw std::out_of_range where it is not: write() below catches it.
@@ -56,6 +57,7 @@ struct Row {
   Written (*write)(const Site&, std::string_view detail);
   std::string_view detail{};  ///< the writer's own: the operation's name, an operator
   bool heavy = false;         ///< a product, a convolution, attention: what a kernel is built around
+  bool alone = false;         ///< an order: shares a task with views only, as kernels that sort do nothing else
 };
 
 [[nodiscard]] std::span<const Row> elementwise_rows();
@@ -69,6 +71,9 @@ struct Row {
 /// Null where the language has nothing for it.
 [[nodiscard]] const Row* find_row(std::string_view op);
 [[nodiscard]] std::vector<std::string> known_operators();
+
+/// Of integers that pick elements: whether it is seen from the graph that none is below 0, from where PyTorch counts from the end.
+[[nodiscard]] bool never_negative(const Program& program, int id);
 
 /// A number as the language reads it back: "1e-05", "-inf" in brackets.
 [[nodiscard]] std::string number_text(double value);

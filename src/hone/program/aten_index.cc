@@ -1,4 +1,6 @@
 // Picking by indices, and order.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "hone/program/aten.h"
@@ -29,18 +31,31 @@ Written taken_along(const Site& site, std::string_view) {
   return written(fmt::format("take_along_axis({}, {}, axis={})", site.text("self"), site.text("indices"), axis));
 }
 
-/// x[:, indices]
-Written indexed(const Site& site, std::string_view) {
+/// x[:, i] and x[:, i, j]: with several tensors their axes are one, and i * extent + j picks from it.
+Written indexed(const Site& site, std::string_view detail) {
   const Argument::List& indices = site.list("indices");
-  int found = -1;
+  const task::Shape& from = site.type_of("self").shape;
+  task::Shape shape(from.begin(), from.begin() + static_cast<std::ptrdiff_t>(std::min(from.size(), indices.size())));
+  size_t first = indices.size(), last = 0;
+  std::string text;
+  int64_t picked = 1;
   for (size_t i = 0; i < indices.size(); ++i) {
     if (indices[i].is_none()) continue;
-    if (found >= 0) return no_word(site, "with several tensors of indices");
-    found = static_cast<int>(i);
+    if (first == indices.size()) first = i;
+    else if (last + 1 != i) return no_word(site, "with tensors of indices that are apart");
+    last = i;
+    const Ref* ref = indices[i].ref();
+    std::string index = site.term(indices[i]);
+    if (detail != "from 0" && (ref == nullptr || !never_negative(site.program(), ref->node))) index = fmt::format("{} % {}", index, from.at(i));
+    text = text.empty() ? index : fmt::format("({}) * {} + ({})", text, from.at(i), index);
+    picked *= from.at(i);
   }
-  if (found < 0) return written(site.text("self"));
-  const Argument& index = indices[static_cast<size_t>(found)];
-  return written(fmt::format("take({}, {}, axis={})", site.text("self"), site.term(index), found));
+  if (text.empty()) return written(site.text("self"));
+  if (last == first) return written(fmt::format("take({}, {}, axis={})", site.text("self"), text, first));
+  shape.assign(from.begin(), from.begin() + static_cast<std::ptrdiff_t>(first));
+  shape.push_back(picked);
+  shape.insert(shape.end(), from.begin() + static_cast<std::ptrdiff_t>(last) + 1, from.end());
+  return written(fmt::format("take(reshape({}, {}), {}, axis={})", site.text("self"), list_text(shape), text, first));
 }
 
 Written sorted(const Site& site, std::string_view) {
@@ -51,8 +66,14 @@ Written sorted(const Site& site, std::string_view) {
 
 /// In order or not: the language gives them in order, which is one of the orders that PyTorch may give.
 Written best(const Site& site, std::string_view) {
-  if (!site.flag("sorted")) return no_word(site, "without an order");
-  return std::vector<std::string>{fmt::format("narrow(sort({0}, axis={1}, descending={2}), {1}, 0, {3})", site.text("self"), site.axis("dim", "self", -1), site.flag("largest"), site.integer("k", 1)), ""};
+  const auto first = [&](std::string_view operation) {
+    return fmt::format("narrow({0}({1}, axis={2}, descending={3}), {2}, 0, {4})", operation, site.text("self"), site.axis("dim", "self", -1), site.flag("largest"), site.integer("k", 1));
+  };
+  return std::vector<std::string>{first("sort"), first("argsort")};
+}
+
+Written order(const Site& site, std::string_view) {
+  return written(fmt::format("argsort({}, axis={}, descending={})", site.text("self"), site.axis("dim", "self", -1), site.flag("descending")));
 }
 
 Written scattered(const Site& site, std::string_view) {
@@ -73,17 +94,44 @@ constexpr Row kIndices[] = {
     {"aten.embedding.default", embedded},
     {"aten.index_select.default", taken},
     {"aten.gather.default", gathered},
-    {"aten.index.Tensor", indexed}, {"aten._unsafe_index.Tensor", indexed},
+    {"aten.index.Tensor", indexed}, {"aten._unsafe_index.Tensor", indexed, "from 0"},
     {"aten.take_along_dim.default", taken_along},
     {"aten.scatter_add.default", scattered},
     {"aten.index_add.default", added_by_index},
-    {"aten.topk.default", best},
-    {"aten.sort.default", sorted},
-    {"aten.sort.stable", sorted},
+    {"aten.topk.default", best, {}, false, true},
+    {"aten.sort.default", sorted, {}, false, true},
+    {"aten.sort.stable", sorted, {}, false, true},
+    {"aten.argsort.default", order, {}, false, true},
+    {"aten.argsort.stable", order, {}, false, true},
 };
 
 }  // namespace
 
 std::span<const Row> index_rows() { return kIndices; }
+
+bool never_negative(const Program& program, int id) {
+  const Node& node = program.nodes[static_cast<size_t>(id)];
+  const auto never = [&](std::initializer_list<std::string_view> arguments) {
+    return std::all_of(arguments.begin(), arguments.end(), [&](std::string_view name) {
+      const Argument* value = node.find(name);
+      if (value == nullptr) return false;
+      return value->ref() != nullptr ? never_negative(program, value->ref()->node) : value->number().value_or(-1) >= 0;
+    });
+  };
+  if (node.is_input()) return node.largest.has_value();
+  const auto name = [](const Node& of) { return std::string_view(of.op).substr(0, of.op.rfind('.')); };
+  const auto is_one_of = [](std::string_view op, std::initializer_list<std::string_view> all) { return std::find(all.begin(), all.end(), op) != all.end(); };
+  if (is_tuple_part(node))  // of values and where they were
+    return node.find("index")->integer() == 1 && is_one_of(name(program.nodes[static_cast<size_t>(node.find("source")->ref()->node)]), {"aten.topk", "aten.sort", "aten.max", "aten.min", "aten.kthvalue"});
+  const std::string_view op = name(node);
+  if (is_one_of(op, {"aten.argmax", "aten.argmin", "aten.argsort"})) return true;
+  if (op == "aten.arange") return (node.find("start") == nullptr || never({"start"})) && (node.find("step") == nullptr || never({"step"}));
+  if (op == "aten.clamp" || op == "aten.clamp_min") return never({"min"});
+  if (op == "aten.remainder") return never({"other"});
+  if (op == "aten.add" || op == "aten.mul" || op == "aten.floor_divide" || op == "aten.where") return never({"self", "other"});
+  return is_one_of(op, {"aten._to_copy", "aten.to", "aten.reshape", "aten.view", "aten.unsqueeze", "aten.squeeze", "aten.expand", "aten.permute", "aten.transpose", "aten.t", "aten.slice", "aten.select",
+                        "aten.flatten", "aten.clone", "aten.repeat", "aten.flip", "aten.roll"}) &&
+         never({"self"});
+}
 
 }  // namespace hone::program

@@ -20,6 +20,11 @@ bool is_heavy(const Node& node) {
   return row != nullptr && row->heavy;
 }
 
+bool is_alone(const Node& node) {
+  const Row* row = find_row(node.op);
+  return row != nullptr && row->alone;
+}
+
 /// What a node hangs on: nothing at all, weights alone, or the arguments of forward().
 enum class Depends : uint8_t { kNothing, kWeights, kArguments };
 
@@ -98,6 +103,7 @@ class Cutter {
     Region::Kind kind = Region::Kind::kTask;
     std::string why;
     int whole = kNone;
+    bool alone = false;
   };
 
   [[nodiscard]] bool is_repeated(int id) const { return repeated_[static_cast<size_t>(id)]; }
@@ -141,7 +147,7 @@ class Cutter {
         put(id, region_of(here.find("source")->ref()->node));
       } else if (puts_together(here, from.size())) {
         open(id, Region::Kind::kEager, fmt::format("{} puts pieces together", here.op));
-      } else if (latest == kNone || is_heavy(here) || drafts_[static_cast<size_t>(latest)].whole != here.whole || drafts_[static_cast<size_t>(latest)].kind != Region::Kind::kTask ||
+      } else if (latest == kNone || is_heavy(here) || is_alone(here) || drafts_[static_cast<size_t>(latest)].alone || drafts_[static_cast<size_t>(latest)].whole != here.whole || drafts_[static_cast<size_t>(latest)].kind != Region::Kind::kTask ||
                  static_cast<int>(drafts_[static_cast<size_t>(latest)].nodes.size()) >= options_.most_operations) {
         open(id, Region::Kind::kTask, {});
       } else {
@@ -167,6 +173,7 @@ class Cutter {
     Draft& draft = drafts_[static_cast<size_t>(region)];
     draft.nodes.push_back(id);
     draft.heavy += is_heavy(node(id));
+    draft.alone = draft.alone || is_alone(node(id));
   }
 
   /// What a region reads and writes, and who reads it.
@@ -229,7 +236,7 @@ class Cutter {
 
   [[nodiscard]] bool may_join(int from, int into, const Border& a, const Border& b) const {
     const Draft &first = drafts_[static_cast<size_t>(from)], &second = drafts_[static_cast<size_t>(into)];
-    if (first.kind != Region::Kind::kTask || second.kind != Region::Kind::kTask || first.whole != second.whole) return false;
+    if (first.kind != Region::Kind::kTask || second.kind != Region::Kind::kTask || first.whole != second.whole || first.alone || second.alone) return false;
     if (static_cast<int>(first.nodes.size() + second.nodes.size()) > options_.most_operations) return false;
     if (static_cast<int>(a.inputs.size() + b.inputs.size()) > options_.most_inputs) return false;
     if (first.heavy + second.heavy <= 1) return true;

@@ -216,6 +216,86 @@ TEST(CutTest, StepsOfALoopAreOneTask) {
   expect_runs(cut);
 }
 
+/// A node of a capture.
+std::string call(const std::string& name, const std::string& op, const std::string& arguments, const std::string& type, const std::string& more = {}) {
+  return fmt::format(R"(,{{"name":"{}","op":"aten.{}","arguments":{{{}}},"type":{}{}}})", name, op, arguments, type, more);
+}
+
+std::string given(const std::string& node) { return fmt::format(R"({{"kind":"user_output","target":null,"value":{{"node":"{}"}}}})", node); }
+
+constexpr const char* kMatrix = R"({"dtype":"f32","shape":[4,6]})";
+
+Cut cut_of_nodes(const std::string& nodes, const std::string& outputs) {
+  auto program = read_and_normalised(nodes, outputs);
+  EXPECT_TRUE(program) << program.error().to_string();
+  Plan plan = plan_program(*program, cut(*program));
+  return {std::move(*program), std::move(plan)};
+}
+
+TEST(CutTest, OneFormThatTheLanguageLacksLeavesItsNeighboursTheirTasks) {
+  // exp of u8 has no type here, and abs of f32 has.
+  const Cut cut = cut_of_nodes(std::string(R"({"name":"b","op":"input","role":"user","target":"b","type":{"dtype":"uint8","shape":[4,6]}})") +
+                                   call("a", "_to_copy.default", R"("self":{"node":"b"},"dtype":{"dtype":"f32"})", kMatrix) + call("y", "abs.default", R"("self":{"node":"a"})", kMatrix),
+                               given("y"));
+  ASSERT_EQ(cut.plan.steps.size(), 2U);
+  EXPECT_EQ(cut.plan.steps[0].kind, Region::Kind::kEager);
+  EXPECT_THAT(cut.plan.steps[0].why, HasSubstr("aten._to_copy.default: it reads b, whose type the language lacks"));
+  EXPECT_THAT(cut.tasks(), ElementsAre("abs x1"));
+  expect_runs(cut);
+}
+
+TEST(CutTest, IndicesFromTheEndAreBroughtIntoRange) {
+  const auto text = [](const std::string& op, const std::string& index) {
+    const Cut cut = cut_of_nodes(std::string(kInput) + R"(,{"name":"i","op":"input","role":"user","target":"i","type":{"dtype":"i64","shape":[3]}})" +
+                                     call("m", "argmax.default", R"("self":{"node":"x"},"dim":0,"keepdim":false)", R"({"dtype":"i64","shape":[6]})") +
+                                     call("y", op, R"("self":{"node":"x"},"indices":[{"node":")" + index + R"("}])", fmt::format(R"({{"dtype":"f32","shape":[{},6]}})", index == "i" ? 3 : 6)),
+                                 given("y"));
+    EXPECT_EQ(cut.plan.tasks.size(), 1U);
+    return cut.plan.tasks.front().task.compute;
+  };
+  EXPECT_THAT(text("index.Tensor", "i"), HasSubstr("% 4"));
+  EXPECT_THAT(text("index.Tensor", "m"), Not(HasSubstr("%")));          // of the largest elements: none is below 0
+  EXPECT_THAT(text("_unsafe_index.Tensor", "i"), Not(HasSubstr("%")));
+}
+
+TEST(CutTest, SeveralTensorsOfIndicesPickFromOneAxis) {
+  const std::string nodes = std::string(kInput) + R"(,{"name":"i","op":"input","role":"user","target":"i","type":{"dtype":"i64","shape":[3,1]}},
+    {"name":"j","op":"input","role":"user","target":"j","type":{"dtype":"i64","shape":[5]}})" +
+                            call("y", "_unsafe_index.Tensor", R"("self":{"node":"x"},"indices":[{"node":"i"},{"node":"j"}])", R"({"dtype":"f32","shape":[3,5]})");
+  const Cut cut = cut_of_nodes(nodes, given("y"));
+  ASSERT_EQ(cut.plan.tasks.size(), 1U);
+  EXPECT_EQ(cut.plan.tasks.front().task.compute, "unsafe_index_0 = take(reshape(x2, [24]), (x0) * 6 + (x1), axis=0)\n");
+  EXPECT_EQ(cut.plan.tasks.front().task.inputs[0].domain, task::Domain::kIndex);
+}
+
+TEST(CutTest, AnOrderSharesItsTaskWithViewsOnly) {
+  const std::string nodes = std::string(kInput) + call("a", "exp.default", R"("self":{"node":"x"})", kMatrix) +
+                            call("s", "sort.stable", R"("self":{"node":"a"},"stable":true,"dim":1,"descending":false)", fmt::format("[{},{}]", kMatrix, R"({"dtype":"i64","shape":[4,6]})")) +
+                            R"(,{"name":"v","op":"getitem","arguments":{"source":{"node":"s"},"index":0},"type":{"dtype":"f32","shape":[4,6]}})" +
+                            call("y", "abs.default", R"("self":{"node":"v"})", kMatrix);
+  const Cut cut = cut_of_nodes(nodes, given("y"));
+  EXPECT_THAT(cut.tasks(), ElementsAre("exp x1", "sort x1", "abs x1"));
+  expect_runs(cut);
+}
+
+TEST(CutTest, WhatWasTakenApartForNothingIsNamed) {
+  const auto capture = [](const std::string& piece) {
+    return fmt::format(R"({{"format":1,"name":"a","state":{{}},"trees":{{}},"nodes":[{}{}{}],"outputs":[{}],
+      "origins":[{{"name":"odd","op":"aten.odd.default","arguments":{{"self":{{"node":"x"}}}},"type":{},"results":[{{"node":"odd__2"}}]}}]}})",
+                       kInput, call("odd__1", piece, R"("self":{"node":"x"})", kMatrix, R"(,"origin":0)"), call("odd__2", "abs.default", R"("self":{"node":"odd__1"})", kMatrix, R"(,"origin":0)"),
+                       given("odd__2"), kMatrix);
+  };
+  const auto vain = [](const std::string& json) {
+    auto program = read_program(json);
+    EXPECT_TRUE(program) << program.error().to_string();
+    program = normalise(std::move(*program));
+    return apart_for_nothing(*program, cut(*program));
+  };
+  EXPECT_THAT(vain(capture("exp.default")), testing::IsEmpty());
+  EXPECT_THAT(vain(capture("exotic.default")), ElementsAre("odd"));
+  EXPECT_FALSE(read_program(R"({"format":1,"name":"a","state":{},"trees":{},"outputs":[],"nodes":[{"name":"y","op":"aten.abs.default","arguments":{},"type":{"dtype":"f32","shape":[4]},"origin":0}]})"));
+}
+
 /// A call of a recurrent operator: x is what a relu gives, and what is left of the states goes through another.
 struct Recurrent {
   std::string op = "lstm";

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "hone/program/aten.h"
 #include "hone/program/normalise.h"
 #include "hone/program/task_text.h"
 
@@ -62,8 +63,8 @@ Bounds index_bounds(const Program& program) {
   for (size_t i = 0; i < program.nodes.size(); ++i)
     if (program.nodes[i].largest) bounds[i] = *program.nodes[i].largest + 1;
   // Of a tensor that indexes an axis of another, where both are there.
-  const auto picks = [&](const Argument* index, const task::Shape* shape, int64_t axis) {
-    if (shape == nullptr || index == nullptr || index->ref() == nullptr) return;
+  const auto picks = [&](const Argument* index, const task::Shape* shape, int64_t axis, bool from_0 = true) {
+    if (shape == nullptr || index == nullptr || index->ref() == nullptr || !(from_0 || never_negative(program, index->ref()->node))) return;
     if (axis < 0) axis += static_cast<int64_t>(shape->size());
     if (axis >= 0 && axis < static_cast<int64_t>(shape->size())) pass_back(program, index->ref()->node, (*shape)[static_cast<size_t>(axis)], bounds);
   };
@@ -76,7 +77,7 @@ Bounds index_bounds(const Program& program) {
     } else if (node.op == "aten.index.Tensor" || node.op == "aten._unsafe_index.Tensor") {
       const Argument* const indices = node.find("indices");
       for (size_t axis = 0; indices != nullptr && indices->list() != nullptr && axis < indices->list()->size(); ++axis)
-        picks(&(*indices->list())[axis], shape_of(node.find("self")), static_cast<int64_t>(axis));
+        picks(&(*indices->list())[axis], shape_of(node.find("self")), static_cast<int64_t>(axis), node.op == "aten._unsafe_index.Tensor");
     }
   }
   return bounds;
