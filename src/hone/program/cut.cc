@@ -73,11 +73,14 @@ std::vector<int> pieces_of_inputs(const Program& program) {
 
 class Cutter {
  public:
-  Cutter(const Program& program, const CutOptions& options)
+  /// `handed`: by node, as pieces_of_inputs() gives them; more that are handed over.
+  Cutter(const Program& program, const CutOptions& options, const std::vector<int>& handed)
       : program_(program), options_(options), words_(program), region_(program.nodes.size(), kNone), users_(users(program)), depends_(dependence(program)),
         repeated_(nodes_repeated(program, depends_, words_)), pieces_(pieces_of_inputs(program)) {
-    for (size_t i = 0; i < pieces_.size(); ++i)
+    for (size_t i = 0; i < pieces_.size(); ++i) {
+      if (i < handed.size() && handed[i] != kNone) pieces_[i] = handed[i];
       if (pieces_[i] != kNone) repeated_[i] = false;
+    }
     for (const Output& output : program.outputs) {
       std::vector<int> nodes;
       collect(output.value, nodes);
@@ -94,6 +97,30 @@ class Cutter {
     assign();
     join();
     return finish();
+  }
+
+  /// After run(): pieces of what the program computes that as many tasks read as there are pieces, one each, as the steps of a loop do.
+  [[nodiscard]] std::vector<int> pieces_of_steps() const {
+    std::map<std::string, std::vector<int>> kinds;
+    std::map<std::string, std::set<int>> tasks;
+    for (int id = 0; id < static_cast<int>(program_.nodes.size()); ++id) {
+      if ((node(id).op != "aten.select.int" && node(id).op != "aten.slice.Tensor") || !is_repeated(id) || is_given(id)) continue;
+      const Argument *from = node(id).find("self"), *axis = node(id).find("dim");
+      std::set<int> regions, sources;
+      readers(id, regions);
+      behind(id, sources);
+      if (from->ref() == nullptr || regions.size() != 1 || sources.size() != 1 || *regions.begin() == kNone || *regions.begin() == region_of(*sources.begin())) continue;
+      const Draft& reader = drafts_[static_cast<size_t>(*regions.begin())];
+      if (reader.kind != Region::Kind::kTask) continue;
+      const std::string kind = fmt::format("{} {} {} {} {} {}", node(id).whole, node(id).op, from->ref()->node, axis == nullptr ? 0 : axis->integer().value_or(0), node(id).type().to_string(),
+                                           reader.nodes.size());
+      if (tasks[kind].insert(*regions.begin()).second) kinds[kind].push_back(id);
+    }
+    std::vector<int> first(program_.nodes.size(), kNone);
+    for (const auto& [kind, pieces] : kinds)
+      for (const int piece : pieces)
+        if (pieces.size() >= kManyPieces) first[static_cast<size_t>(piece)] = pieces.front();
+    return first;
   }
 
  private:
@@ -429,6 +456,12 @@ std::set<std::string> apart_for_nothing(const Program& program, const std::vecto
   return names;
 }
 
-std::vector<Region> cut(const Program& program, const CutOptions& options) { return Cutter(program, options).run(); }
+std::vector<Region> cut(const Program& program, const CutOptions& options) {
+  Cutter once(program, options, {});
+  std::vector<Region> regions = once.run();
+  const std::vector<int> handed = once.pieces_of_steps();
+  if (std::all_of(handed.begin(), handed.end(), [](int piece) { return piece == kNone; })) return regions;
+  return Cutter(program, options, handed).run();
+}
 
 }  // namespace hone::program

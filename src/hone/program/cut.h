@@ -1,7 +1,7 @@
 // Where a program is cut into tasks. A region is built around one heavy operator (a product, a convolution, attention) with
 // what is element by element, a norm or a reduction around it; two heavy ones where what lies between them is larger than
 // all else they read and write (attention written out). Views move no bytes: each region that reads one takes it along, except where
-// an argument is taken apart into many equal pieces, which are one step of PyTorch's: so a loop's steps are one task.
+// something is taken apart into many equal pieces that are read by as many tasks, which is one step of PyTorch's: so a loop's steps are one task.
 // What puts the results of a loop's steps together is a step of PyTorch's too. What an operator was written out as shares no region with
 // anything else, so that PyTorch can run the operator in its place. Operators that the language lacks are steps of their own, for PyTorch. What hangs on weights alone is folded when they
 // are loaded. Regions are in an order in which they can run. Pure.

@@ -278,6 +278,21 @@ TEST(CutTest, AnOrderSharesItsTaskWithViewsOnly) {
   expect_runs(cut);
 }
 
+TEST(CutTest, PiecesOfWhatIsComputedAreHandedToTheStepsThatReadThem) {
+  std::string nodes = std::string(R"({"name":"u","op":"input","role":"user","target":"u","type":{"dtype":"f32","shape":[6,4,8]}},
+    {"name":"w","op":"input","role":"parameter","target":"w","type":{"dtype":"f32","shape":[8,8]}},
+    {"name":"h0","op":"input","role":"user","target":"h","type":{"dtype":"f32","shape":[4,8]}})") +
+                      call("x", "exp.default", R"("self":{"node":"u"})", R"({"dtype":"f32","shape":[6,4,8]})");
+  const std::string type = R"({"dtype":"f32","shape":[4,8]})";
+  for (int i = 0; i < 6; ++i)
+    nodes += call(fmt::format("x{}", i), "select.int", fmt::format(R"("self":{{"node":"x"}},"dim":0,"index":{})", i), type) +
+             call(fmt::format("l{}", i), "linear.default", fmt::format(R"("input":{{"node":"h{}"}},"weight":{{"node":"w"}},"bias":null)", i), type) +
+             call(fmt::format("h{}", i + 1), "add.Tensor", fmt::format(R"("self":{{"node":"l{0}"}},"other":{{"node":"x{0}"}},"alpha":1)", i), type);
+  const Cut cut = cut_of_nodes(nodes, given("h6"));
+  EXPECT_THAT(cut.tasks(), ElementsAre("exp x1", "linear_add x6"));
+  expect_runs(cut);
+}
+
 TEST(CutTest, WhatWasTakenApartForNothingIsNamed) {
   const auto capture = [](const std::string& piece) {
     return fmt::format(R"({{"format":1,"name":"a","state":{{}},"trees":{{}},"nodes":[{}{}{}],"outputs":[{}],
