@@ -43,6 +43,13 @@ Written deviation(const Site& site, std::string_view operation) {
   return written(fmt::format("{}({}{}, correction={})", operation, site.text("self"), over(site), static_cast<int64_t>(value)));
 }
 
+/// var_mean, std_mean: both.
+Written deviation_and_mean(const Site& site, std::string_view operation) {
+  HONE_TRY(std::vector<std::string> all, deviation(site, operation));
+  all.push_back(fmt::format("mean({}{})", site.text("self"), over(site)));
+  return all;
+}
+
 Written vector_norm(const Site& site, std::string_view) {
   double p = 2;
   if (site.has("ord")) p = site.number("ord", 2);
@@ -151,6 +158,10 @@ constexpr Row kReductions[] = {
     {"aten.var.dim", deviation, "var"},
     {"aten.std.correction", deviation, "std"},
     {"aten.std.dim", deviation, "std"},
+    {"aten.var_mean.correction", deviation_and_mean, "var"},
+    {"aten.var_mean.dim", deviation_and_mean, "var"},
+    {"aten.std_mean.correction", deviation_and_mean, "std"},
+    {"aten.std_mean.dim", deviation_and_mean, "std"},
     {"aten.linalg_vector_norm.default", vector_norm},
     {"aten.norm.ScalarOpt_dim", vector_norm},
     {"aten.norm.Scalar", vector_norm},

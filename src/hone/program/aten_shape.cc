@@ -113,17 +113,23 @@ Written padded(const Site& site, std::string_view) {
   const auto pad = site.integers("pad");
   const auto rank = static_cast<size_t>(site.rank("self"));
   std::vector<int64_t> low(rank, 0), high(rank, 0);
-  for (size_t i = 0; i < pad.size() / 2; ++i) {
-    low.at(rank - 1 - i) = pad[2 * i];
-    high.at(rank - 1 - i) = pad[2 * i + 1];
+  std::string text = site.text("self");
+  for (size_t i = 0; i < pad.size() / 2; ++i) {  // what is below 0 cuts off
+    const size_t axis = rank - 1 - i;
+    low.at(axis) = std::max<int64_t>(pad[2 * i], 0);
+    high.at(axis) = std::max<int64_t>(pad[2 * i + 1], 0);
+    const int64_t begin = std::max<int64_t>(-pad[2 * i], 0), end = site.type_of("self").shape.at(axis) - std::max<int64_t>(-pad[2 * i + 1], 0);
+    if (begin >= end) return no_word(site, "that leaves nothing");
+    if (pad[2 * i] < 0 || pad[2 * i + 1] < 0) text = fmt::format("narrow({}, {}, {}, {})", text, axis, begin, end - begin);
   }
-  if (std::any_of(pad.begin(), pad.end(), [](int64_t n) { return n < 0; })) return no_word(site, "that cuts off");
-  return written(fmt::format("pad({}, {}, {}, {})", site.text("self"), list_text(low), list_text(high), number_text(site.number("value", 0))));
+  if (std::none_of(pad.begin(), pad.end(), [](int64_t n) { return n > 0; })) return written(std::move(text));
+  return written(fmt::format("pad({}, {}, {}, {})", text, list_text(low), list_text(high), number_text(site.number("value", 0))));
 }
 
 Written rolled(const Site& site, std::string_view) {
   const auto axes = site.integers("dims"), shifts = site.integers("shifts");
-  if (axes.empty()) return no_word(site, "without dims");
+  if (axes.empty())
+    return written(fmt::format("reshape(roll(reshape({}, [{}]), {}, [0]), {})", site.text("self"), task::element_count(site.type().shape), list_text(shifts), list_text(site.type().shape)));
   return written(fmt::format("roll({}, {}, {})", site.text("self"), list_text(shifts), list_text(axes)));
 }
 
