@@ -36,6 +36,8 @@ class Report:
             lines.append(f"  {task['task']} x{task['multiplicity']}: {'kernel' if task['used'] else 'PyTorch'}: {task['why']}")
         for step in graph.get("pytorch", []):
             lines.append(f"  {step['operators']}: PyTorch: {step['why']}")
+        if graph.get("folded"):
+            lines.append(f"  {graph['folded']} steps hang on weights alone: computed once for each set of them")
         won = graph.get("nested")
         if won:
             lines.append(f"  the whole: {won['median']:.2f}x ({won['comparison']}), {won['ours_ns'] / 1e3:.1f} us against {won['theirs_ns'] / 1e3:.1f} us")

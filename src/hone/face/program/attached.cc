@@ -35,6 +35,8 @@ class AttachedRun : public ProgramRun {
       if (kernels_in_use() > 0) HONE_TRY_VOID(use(names_in_use()));
       return tell_done();
     }
+    for (TaskResult& result : results_)
+      if (arguments_.when == "never" && result.champion.empty()) result.note = "no kernel in the archive, and no search was asked for";
     if (arguments_.when != "never") {
       HONE_TRY_VOID(look_at_steps());
       if (arguments_.when == "later") HONE_TRY_VOID(opened_.session->tell("wait", Json::object()));
@@ -105,7 +107,9 @@ class AttachedRun : public ProgramRun {
 
   Status tell_done() {
     Json report = json();
-    report["pytorch"] = cut_json(opened_)["eager"];
+    const Json cut = cut_json(opened_);
+    report["pytorch"] = cut["eager"];
+    report["folded"] = cut["folded"];
     return opened_.session->tell("done", {{"report", std::move(report)}, {"used", with_written(names_in_use())}});
   }
 
