@@ -16,10 +16,8 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-std::map<std::string, std::string> package_of(const std::string& name, bool record = true) {
-  const auto json = base::read_file(fmt::format("{}/test/cases/program/{}.json", HONE_SOURCE_DIR, name));
-  EXPECT_TRUE(json);
-  auto program = program::normalise(*program::read_program(*json));
+std::map<std::string, std::string> package_of_capture(const std::string& json, const std::string& name, bool record = true) {
+  auto program = program::normalise(*program::read_program(json));
   EXPECT_TRUE(program);
   const program::Plan plan = program::plan_program(*program, program::cut(*program));
   ProgramPackage package;
@@ -31,6 +29,12 @@ std::map<std::string, std::string> package_of(const std::string& name, bool reco
   std::map<std::string, std::string> all;
   for (const ExportedFile& file : *files) all[file.name] = file.content;
   return all;
+}
+
+std::map<std::string, std::string> package_of(const std::string& name, bool record = true) {
+  const auto json = base::read_file(fmt::format("{}/test/cases/program/{}.json", HONE_SOURCE_DIR, name));
+  EXPECT_TRUE(json);
+  return package_of_capture(*json, name, record);
 }
 
 TEST(PackageTest, StepsRunInOrderAndForgetWhatTheyDoNotNeed) {
@@ -55,6 +59,39 @@ TEST(PackageTest, FoldsAndConstantsAndTiedWeights) {
   EXPECT_THAT(module, Not(HasSubstr("None, None)")));
   const auto tied = package_of("gpt");
   EXPECT_THAT(tied.at("gpt_hone/_module.py"), HasSubstr("ALIASES = {\"head.weight\": \"tokens.weight\"}"));
+}
+
+/// A capture of nodes that read x and i, the last of which is given.
+std::string capture(const std::string& nodes, const std::string& given, const std::string& origins = {}) {
+  return fmt::format(R"({{"format":1,"name":"a","state":{{}},"trees":{{}},"outputs":[{{"kind":"user_output","target":null,"value":{{"node":"{}"}}}}],"origins":[{}],"nodes":[
+    {{"name":"x","op":"input","role":"user","target":"x","type":{{"dtype":"f32","shape":[4,6]}}}},{{"name":"i","op":"input","role":"user","target":"i","type":{{"dtype":"i64","shape":[4,6]}}}},{}]}})",
+                     given, origins, nodes);
+}
+
+TEST(PackageTest, WhatOnlyGivesItsTypeIsNoInputAndIsThereAllTheSame) {
+  const auto files = package_of_capture(capture(R"({"name":"s","op":"aten.to.dtype","arguments":{"self":{"node":"i"},"dtype":{"dtype":"f32"}},"positional":["self","dtype"],"type":{"dtype":"f32","shape":[4,6]}},
+    {"name":"z","op":"aten.zeros_like.default","arguments":{"self":{"node":"x"}},"positional":["self"],"type":{"dtype":"f32","shape":[4,6]}},
+    {"name":"y","op":"aten.scatter_add.default","arguments":{"self":{"node":"z"},"dim":0,"index":{"node":"i"},"src":{"node":"s"}},"positional":["self","dim","index","src"],"type":{"dtype":"f32","shape":[4,6]}})",
+                                                "y"), "a");
+  const std::string& module = files.at("a_hone/_module.py");
+  EXPECT_THAT(module, HasSubstr("(n1):\n    n0 = torch.empty((4, 6), dtype=torch.float32, device=n1.device)\n"));
+}
+
+TEST(PackageTest, WhatWasTakenApartIsTheOperatorWherePyTorchRunsIt) {
+  const std::string type = R"("type":{"dtype":"f32","shape":[4,6]})";
+  const std::string pieces = R"({"name":"p","op":"aten.neg.default","arguments":{"self":{"node":"x"}},"positional":["self"],"origin":0,)" + type + R"(},
+    {"name":"q","op":"aten.exp.default","arguments":{"self":{"node":"p"}},"positional":["self"],"origin":0,)" + type + R"(},
+    {"name":"y","op":"aten.tanh.default","arguments":{"self":{"node":")";
+  const std::string end = R"("}},"positional":["self"],)" + type + "}";
+  const std::string origin = R"({"name":"o","op":"aten.odd.default","arguments":{"self":{"node":"x"},"power":2},"positional":["self","power"],)" + type + R"(,"results":[{"node":"q"}]})";
+  const std::string whole = package_of_capture(capture(pieces + "q" + end, "y", origin), "a").at("a_hone/_module.py");
+  EXPECT_THAT(whole, HasSubstr("    whole = torch.ops.aten.odd.default(n0, 2)\n"));
+  EXPECT_THAT(whole, Not(HasSubstr("aten.exp")));
+  // Another reader of what lies within keeps the pieces.
+  const std::string read = R"(,{"name":"w","op":"aten.add.Tensor","arguments":{"self":{"node":"y"},"other":{"node":"p"}},"positional":["self","other"],)" + type + "}";
+  const std::string apart = package_of_capture(capture(pieces + "q" + end + read, "w", origin), "a").at("a_hone/_module.py");
+  EXPECT_THAT(apart, HasSubstr("aten.exp"));
+  EXPECT_THAT(apart, Not(HasSubstr("aten.odd")));
 }
 
 TEST(PackageTest, SaysWhereARecordingIsSlower) {

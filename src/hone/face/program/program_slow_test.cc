@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -175,6 +176,58 @@ void expect_refused(const std::vector<Bad>& cases) {
     EXPECT_EQ(error.message.find('\n'), std::string::npos);
     EXPECT_NE(error.hint, "");
   }
+}
+
+/// Functions of test/cases/program/brought.py, each a program.
+std::vector<std::string> brought() {
+  const auto text = base::read_file(kCases + "brought.py");
+  EXPECT_TRUE(text);
+  std::vector<std::string> names;
+  for (size_t at = text->find("\ndef "); at != std::string::npos; at = text->find("\ndef ", at + 1))
+    if (const size_t end = text->find('(', at); text->substr(end, 2) == "()") names.push_back(text->substr(at + 5, end - at - 5));
+  return names;
+}
+
+/// Those that no kernels can be made of, and why.
+const std::map<std::string, std::string> kNotFollowed = {
+    {"moe_loop", "depends on the values of tensors"}, {"data_dependent", "depends on the values of tensors"}, {"histogram", "depends on the values of tensors"},
+    {"branch", "torch.export cannot follow forward()"}, {"random_op", "draws random numbers"}, {"dropout_on", "draws random numbers"}};
+
+/// As PyTorch runs the steps, and as the tasks' texts say them.
+void expect_brought_is_right(const std::string& name) {
+  SCOPED_TRACE(name);
+  auto session = ProgramSession::start({kCases + "brought.py", name});
+  const auto refused = kNotFollowed.find(name);
+  if (refused != kNotFollowed.end()) {
+    const auto program = session ? understood(**session) : tl::unexpected(session.error());
+    ASSERT_FALSE(program);
+    EXPECT_THAT(program.error().to_string(), HasSubstr(refused->second));
+    return;
+  }
+  ASSERT_TRUE(session) << session.error().to_string();
+  Captured all;
+  all.session = std::move(*session);
+  auto program = understood(*all.session);
+  ASSERT_TRUE(program) << program.error().to_string();
+  all.program = std::move(*program);
+  all.plan = program::plan_program(all.program, program::cut(all.program));
+  for (const program::Step& step : all.plan.steps) EXPECT_EQ(step.kind == Region::Kind::kEager, !step.why.empty());
+  for (const bool by_language : {false, true}) {
+    SCOPED_TRACE(by_language);
+    expect_composed_is_right(all, by_language);
+  }
+}
+
+TEST(ProgramTest, WhatUsersBringIsRightOrRefusedWithAReason) {
+  SKIP_WITHOUT_TORCH();
+  for (const char* name : {"gat", "moe", "grucell", "resizing", "inplace", "moe_loop"}) expect_brought_is_right(name);
+}
+
+TEST(ProgramTest, LongWhatUsersBringIsRightOrRefusedWithAReason) {
+  SKIP_WITHOUT_TORCH();
+  const auto names = brought();
+  EXPECT_GE(names.size(), 78U);
+  for (const std::string& name : names) expect_brought_is_right(name);
 }
 
 const std::string kModel = "import torch\nclass Model(torch.nn.Module):\n    def forward(self, x):\n        ";
