@@ -265,7 +265,7 @@ Result<Workspace> parse_workspace(const Reader& read, std::string_view name, con
   std::string_view dims = rest.substr(bracket + 1, rest.size() - bracket - 2);
   int depth = 0;
   size_t start = 0;
-  for (size_t i = 0; i <= dims.size(); ++i) {
+  for (size_t i = 0; !dims.empty() && i <= dims.size(); ++i) {  // "f32[]" is one number
     if (i < dims.size() && dims[i] == '(') ++depth;
     if (i < dims.size() && dims[i] == ')') --depth;
     if (i < dims.size() && (dims[i] != ',' || depth != 0)) continue;

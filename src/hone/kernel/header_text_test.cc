@@ -4,6 +4,7 @@
 #include <string>
 
 #include "hone/kernel/kernel.h"
+#include "hone/kernel/write_header.h"
 
 namespace hone::kernel {
 namespace {
@@ -59,6 +60,13 @@ TEST(Header, TunablesAndWorkspacesHaveNames) {
     ASSERT_FALSE(kernel) << line;
     EXPECT_THAT(kernel.error().to_string(), HasSubstr("is called")) << line;
   }
+}
+
+TEST(Header, AWorkspaceMayBeOneNumber) {
+  const Kernel kernel = parsed(replaced(kSource, "tunables = { ROWS = [4, 1, 16] }", "tunables = { ROWS = [4, 1, 16] }\nworkspaces = { sum = \"f32[]\" }"));
+  ASSERT_EQ(kernel.header.workspaces.size(), 1U);
+  EXPECT_TRUE(kernel.header.workspaces.front().type.dims.empty());
+  EXPECT_THAT(header_comment(kernel.header), HasSubstr("sum = \"f32[]\""));
 }
 
 TEST(KernelFile, CarriesWhereItWasVerified) {
