@@ -271,7 +271,8 @@ class Apart:
     def __init__(self, names, known):
         self.names, known = set(names), set(known)
         self.table = {op: function for op, function in torch._decomp.decomposition_table.items()
-                      if isinstance(op, torch._ops.OpOverload) and str(op) not in known and not op._schema.is_mutable and torch.Tag.core not in op.tags}
+                      if isinstance(op, torch._ops.OpOverload) and str(op) not in known and not op._schema.is_mutable
+                      and not (torch.Tag.core in op.tags and function.__module__.startswith("torch._refs"))}  # which would be one of prims
         self.found = {}
 
     def pieces(self, node):
@@ -307,8 +308,14 @@ class InDouble(TorchDispatchMode):
     """Every real tensor in fp64, those that the program itself casts or makes included."""
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-        args, kwargs = pytree.tree_map(widened, (args, kwargs or {}))
-        return function(*args, **kwargs)
+        wide, kwargs = pytree.tree_map(widened, (args, kwargs or {}))
+        try:
+            return function(*wide, **kwargs)
+        except (RuntimeError, NotImplementedError):  # an operator that knows no fp64
+            if function._schema.is_mutable:
+                raise
+            args, kwargs = pytree.tree_map(lambda leaf: leaf.float() if isinstance(leaf, torch.Tensor) and leaf.is_floating_point() else leaf, (args, kwargs))
+            return pytree.tree_map(widened, function(*args, **kwargs))
 
 
 def widened(leaf):

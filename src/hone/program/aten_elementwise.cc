@@ -60,6 +60,13 @@ Written with_number(const Site& site, std::string_view detail) {
   return written(fmt::format("{}({}, {})", detail.substr(0, at), site.text("self"), number_text(site.number(argument, 0))));
 }
 
+/// After eval() the slope is the middle of those that training draws.
+Written fixed_slope(const Site& site, std::string_view) {
+  if (site.flag("training")) return no_word(site, "that draws random numbers");
+  std::string text = fmt::format("leaky_relu({}, {})", site.text("self"), number_text((site.number("lower", 1.0 / 8) + site.number("upper", 1.0 / 3)) / 2));
+  return site.node().several ? Written(std::vector<std::string>{std::move(text), ""}) : written(std::move(text));
+}
+
 Written elu(const Site& site, std::string_view) {
   if (site.number("scale", 1) != 1 || site.number("input_scale", 1) != 1) return no_word(site, "with scales");
   return written(fmt::format("elu({}, {})", site.text("self"), number_text(site.number("alpha", 1))));
@@ -90,6 +97,23 @@ Written lerp(const Site& site, std::string_view) { return written(fmt::format("l
 Written fused(const Site& site, std::string_view sign) {
   const double value = site.number("value", 1);
   return written(fmt::format("{} + {}{} {} {}", site.text("self"), value == 1 ? "" : site.text("value") + " * ", site.text("tensor1"), sign, site.text("tensor2")));
+}
+
+/// Brought to the nearest of few values and back. As PyTorch does: by a product with 1 / scale, so that no element is rounded the other way.
+Written quantised(const Site& site, std::string_view detail) {
+  std::string scale = site.text("scale"), zero = site.text("zero_point"), inverse = fmt::format("reciprocal({})", scale);
+  if (detail == "number") {
+    const auto number = static_cast<float>(site.number("scale", 1));
+    scale = number_text(number);
+    inverse = number_text(1.0F / number);
+  } else if (detail == "channels") {
+    task::Shape shape(site.type().shape.size(), 1);
+    const auto axis = static_cast<size_t>(site.axis("axis", "self", 0));
+    shape.at(axis) = site.type().shape.at(axis);
+    for (std::string* text : {&scale, &zero, &inverse}) *text = fmt::format("reshape({}, {})", *text, list_text(shape));
+  }
+  return written(fmt::format("(clamp(round({} * {}) + {}, {}, {}) - {}) * {}", site.text("self"), inverse, zero, number_text(static_cast<double>(site.integer("quant_min", 0))),
+                             number_text(static_cast<double>(site.integer("quant_max", 0))), zero, scale));
 }
 
 Written glu(const Site& site, std::string_view) { return written(fmt::format("glu({}, axis={})", site.text("self"), site.axis("dim", "self", -1))); }
@@ -193,6 +217,8 @@ constexpr Row kElementwise[] = {
     {"aten.clamp_max.Tensor", clamped},
     {"aten.hardtanh.default", clamped},
     {"aten.leaky_relu.default", with_number, "leaky_relu negative_slope"},
+    {"aten.rrelu.default", fixed_slope},
+    {"aten.rrelu_with_noise_functional.default", fixed_slope},
     {"aten.celu.default", with_number, "celu alpha"},
     {"aten.softshrink.default", with_number, "softshrink lambd"},
     {"aten.hardshrink.default", with_number, "hardshrink lambd"},
@@ -211,6 +237,9 @@ constexpr Row kElementwise[] = {
     {"aten.type_as.default", cast},
     {"aten.lerp.Scalar", lerp},
     {"aten.lerp.Tensor", lerp},
+    {"aten.fake_quantize_per_tensor_affine.default", quantised, "number"},
+    {"aten.fake_quantize_per_tensor_affine.tensor_qparams", quantised},
+    {"aten.fake_quantize_per_channel_affine.default", quantised, "channels"},
     {"aten.addcmul.default", fused, "*"},
     {"aten.addcdiv.default", fused, "/"},
 };

@@ -59,12 +59,11 @@ Written indexed(const Site& site, std::string_view detail) {
 }
 
 Written sorted(const Site& site, std::string_view) {
-  const int64_t axis = site.axis("dim", "self", -1);
-  const std::string arguments = fmt::format("{}, axis={}, descending={}", site.text("self"), axis, site.flag("descending"));
-  return std::vector<std::string>{fmt::format("sort({})", arguments), site.flag("stable") ? fmt::format("argsort({})", arguments) : std::string()};
+  const std::string arguments = fmt::format("{}, axis={}, descending={}", site.text("self"), site.axis("dim", "self", -1), site.flag("descending"));
+  return std::vector<std::string>{fmt::format("sort({})", arguments), fmt::format("argsort({})", arguments)};
 }
 
-/// In order or not: the language gives them in order, which is one of the orders that PyTorch may give.
+/// In order or not: the language gives them in order, which is one of the orders that PyTorch may give. So it is with equal elements.
 Written best(const Site& site, std::string_view) {
   const auto first = [&](std::string_view operation) {
     return fmt::format("narrow({0}({1}, axis={2}, descending={3}), {2}, 0, {4})", operation, site.text("self"), site.axis("dim", "self", -1), site.flag("largest"), site.integer("k", 1));
@@ -74,6 +73,48 @@ Written best(const Site& site, std::string_view) {
 
 Written order(const Site& site, std::string_view) {
   return written(fmt::format("argsort({}, axis={}, descending={})", site.text("self"), site.axis("dim", "self", -1), site.flag("descending")));
+}
+
+/// A few elements put in one after another, the last one where several have the same place. More would cost more than a kernel of its own.
+Written put(const Site& site, std::string_view) {
+  constexpr int64_t kFew = 8;
+  const task::Shape &into = site.type_of("self").shape, &index = site.type_of("index").shape;
+  if (into.empty()) return no_word(site, "of one number");
+  if (site.has("reduce")) return no_word(site, "with a reduction");
+  const auto axis = static_cast<size_t>(site.axis("dim", "self", 0));
+  for (size_t i = 0; i < into.size(); ++i)
+    if (i != axis && into.at(i) != index.at(i)) return no_word(site, "with fewer indices than elements along other axes");
+  if (index.at(axis) > kFew) return no_word(site, "of many elements");
+  const std::string_view given = site.has("src") ? "src" : "value";
+  const Argument* value = site.node().find(given);
+  const bool is_tensor = value != nullptr && value->ref() != nullptr && !site.type_of(given).shape.empty();
+  std::string text = site.text("self");
+  for (int64_t i = 0; i < index.at(axis); ++i) {
+    const auto one = [&](std::string_view name) { return fmt::format("narrow({}, {}, {}, 1)", site.text(name), axis, i); };
+    text = fmt::format("where(iota({}, {}) == {}, {}, {})", list_text(into), axis, one("index"), is_tensor ? one(given) : site.text(given), text);
+  }
+  return written(std::move(text));
+}
+
+/// Bags of as many elements each: where they begin is counted.
+Written bagged(const Site& site, std::string_view) {
+  const Argument* offsets = site.node().find("offsets");
+  const Node* begins = offsets == nullptr || offsets->ref() == nullptr ? nullptr : &site.program().nodes[static_cast<size_t>(offsets->ref()->node)];
+  const task::Shape& index = site.type_of("indices").shape;
+  if (begins == nullptr || begins->op != "aten.arange.start_step" || index.size() != 1) return no_word(site, "of bags whose sizes are no constant");
+  const auto integer = [&](std::string_view name, int64_t fallback) {
+    const Argument* value = begins->find(name);
+    return value == nullptr ? fallback : value->integer().value_or(-1);
+  };
+  const int64_t bags = begins->type().shape.at(0), each = bags > 0 ? index[0] / bags : 0;
+  if (integer("start", 0) != 0 || integer("step", 1) != each || bags * each != index[0] || each == 0) return no_word(site, "of bags whose sizes are no constant");
+  if (site.integer("padding_idx", -1) >= 0 || site.flag("include_last_offset")) return no_word(site, "with what is left out");
+  std::string text = fmt::format("embedding(reshape({}, [{}, {}]), {})", site.text("indices"), bags, each, site.text("weight"));
+  if (site.has("per_sample_weights")) text += fmt::format(" * reshape({}, [{}, {}, 1])", site.text("per_sample_weights"), bags, each);
+  constexpr std::string_view kModes[] = {"sum", "mean", "max"};
+  const int64_t mode = site.integer("mode", 0);
+  if (mode < 0 || mode > 2) return no_word(site, "of an unknown mode");
+  return std::vector<std::string>{fmt::format("{}({}, axis=1)", kModes[mode], text), "", "", ""};
 }
 
 Written scattered(const Site& site, std::string_view) {
@@ -97,6 +138,10 @@ constexpr Row kIndices[] = {
     {"aten.index.Tensor", indexed}, {"aten._unsafe_index.Tensor", indexed, "from 0"},
     {"aten.take_along_dim.default", taken_along},
     {"aten.scatter_add.default", scattered},
+    {"aten.scatter.src", put},
+    {"aten.scatter.value", put},
+    {"aten.embedding_bag.default", bagged},
+    {"aten.embedding_bag.padding_idx", bagged},
     {"aten.index_add.default", added_by_index},
     {"aten.topk.default", best, {}, false, true},
     {"aten.sort.default", sorted, {}, false, true},

@@ -13,6 +13,8 @@ Written linear(const Site& site, std::string_view) {
 
 Written product(const Site& site, std::string_view) { return written(fmt::format("{} @ {}", site.text("self"), site.any({"other", "mat2", "vec", "tensor"}))); }
 
+Written product_of_bytes(const Site& site, std::string_view) { return written(fmt::format("cast({}, i32) @ cast({}, i32)", site.text("self"), site.text("mat2"))); }
+
 Written added_product(const Site& site, std::string_view) {
   return written(fmt::format("addmm({}, {}, {}, beta={}, alpha={})", site.text("self"), site.any({"mat1", "batch1"}), site.any({"mat2", "batch2"}),
                              number_text(site.number("beta", 1)), number_text(site.number("alpha", 1))));
@@ -71,6 +73,7 @@ constexpr Row kProducts[] = {
     {"aten.mv.default", product, {}, true},
     {"aten.bmm.default", product, {}, true},
     {"aten.dot.default", product, {}, true},
+    {"aten._int_mm.default", product_of_bytes, {}, true},
     {"aten.addmm.default", added_product, {}, true},
     {"aten.baddbmm.default", added_product, {}, true},
     {"aten.outer.default", outer},

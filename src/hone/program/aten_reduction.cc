@@ -1,5 +1,7 @@
 // Reductions, scans, softmax and norms.
+#include <algorithm>
 #include <cmath>
+#include <stdexcept>
 
 #include <fmt/format.h>
 
@@ -50,6 +52,35 @@ Written deviation_and_mean(const Site& site, std::string_view operation) {
   return all;
 }
 
+/// Of each of x1 from each of x2.
+Written distances(const Site& site, std::string_view) {
+  const auto with_axis = [&](std::string_view name, size_t at) {
+    task::Shape shape = site.type_of(name).shape;
+    if (shape.size() < 2) throw std::out_of_range(std::string(name));
+    shape.insert(shape.end() - static_cast<std::ptrdiff_t>(at), 1);
+    return fmt::format("reshape({}, {})", site.text(name), list_text(shape));
+  };
+  return written(fmt::format("norm({} - {}, p={}, axis={})", with_axis("x1", 1), with_axis("x2", 2), number_text(site.number("p", 2)), site.type().shape.size()));
+}
+
+/// Whole losses: none, their mean, their sum.
+Written lost(const Site& site, const std::string& text) {
+  constexpr std::string_view kReductions[] = {"", "mean", "sum"};
+  const int64_t reduction = site.integer("reduction", 1);
+  if (reduction < 0 || reduction > 2) return no_word(site, "with an unknown reduction");
+  return written(reduction == 0 ? text : fmt::format("{}({})", kReductions[reduction], text));
+}
+
+/// (1 - y) x + (1 + (p - 1) y) log(1 + exp(-x))
+Written cross_entropy_of_logits(const Site& site, std::string_view) {
+  const std::string x = site.text("self"), y = site.text("target");
+  std::string weight;
+  if (site.has("pos_weight")) weight = fmt::format("(1 + ({} - 1) * {}) * ", site.text("pos_weight"), y);
+  std::string text = fmt::format("((1 - {1}) * {0} - {2}log_sigmoid({0}))", x, y, weight);
+  if (site.has("weight")) text += " * " + site.text("weight");
+  return lost(site, text);
+}
+
 Written vector_norm(const Site& site, std::string_view) {
   double p = 2;
   if (site.has("ord")) p = site.number("ord", 2);
@@ -73,6 +104,15 @@ Written running_extreme(const Site& site, std::string_view operation) {
   return std::vector<std::string>{fmt::format("{}({}, axis={})", operation, site.text("self"), site.axis("dim", "self", -1)), ""};
 }
 
+/// A norm's result, the mean and 1 / deviation of `x` over `axes`, as training keeps them; the result alone where nothing else is given.
+Written norm_and_moments(const Site& site, std::string text, std::string x, const std::string& over_axes, double eps) {
+  const auto& types = site.node().types;
+  if (!site.node().several) return written(std::move(text));
+  if (types.size() != 3 || !types[1].dtype) return std::vector<std::string>{std::move(text), "", ""};
+  if (types[1].dtype != site.type_of("input").dtype) x = fmt::format("cast({}, {})", x, task::name_of(*types[1].dtype));
+  return std::vector<std::string>{std::move(text), fmt::format("mean({}, {})", x, over_axes), fmt::format("rsqrt(var({}, {}, correction=0) + {})", x, over_axes, number_text(eps))};
+}
+
 Written layer_norm(const Site& site, std::string_view operation) {
   const std::vector<int64_t> shape = site.integers("normalized_shape");
   const auto rank = static_cast<int64_t>(site.rank("input"));
@@ -83,13 +123,15 @@ Written layer_norm(const Site& site, std::string_view operation) {
   if (rms && !site.has("eps")) eps = site.type().dtype == task::DType::kF64 ? 2.220446049250313e-16 : 1.1920928955078125e-07;
   std::string text = fmt::format("{}({}, {}{}, axis={}, eps={})", operation, site.text("input"), site.text("weight"),
                                  rms ? "" : ", " + site.text("bias"), list_text(axes), number_text(eps));
-  return site.node().several ? Written(std::vector<std::string>{std::move(text), "", ""}) : written(std::move(text));
+  return norm_and_moments(site, std::move(text), site.text("input"), fmt::format("axis={}, keepdims=true", list_text(axes)), eps);
 }
 
 Written group_norm(const Site& site, std::string_view) {
-  std::string text = fmt::format("group_norm({}, {}, {}, {}, eps={})", site.text("input"), site.integer("num_groups", site.integer("group", 1)), site.text("weight"),
-                                 site.text("bias"), number_text(site.number("eps", 1e-5)));
-  return site.node().several ? Written(std::vector<std::string>{std::move(text), "", ""}) : written(std::move(text));
+  const int64_t groups = site.integer("num_groups", site.integer("group", 1)), samples = site.type_of("input").shape.at(0);
+
+  std::string text = fmt::format("group_norm({}, {}, {}, {}, eps={})", site.text("input"), groups, site.text("weight"), site.text("bias"), number_text(site.number("eps", 1e-5)));
+  const int64_t each = task::element_count(site.type_of("input").shape) / std::max<int64_t>(samples * groups, 1);
+  return norm_and_moments(site, std::move(text), fmt::format("reshape({}, [{}, {}, {}])", site.text("input"), samples, groups, each), "axis=2", site.number("eps", 1e-5));
 }
 
 Written instance_norm(const Site& site, std::string_view) {
@@ -162,6 +204,8 @@ constexpr Row kReductions[] = {
     {"aten.var_mean.dim", deviation_and_mean, "var"},
     {"aten.std_mean.correction", deviation_and_mean, "std"},
     {"aten.std_mean.dim", deviation_and_mean, "std"},
+    {"aten.cdist.default", distances},
+    {"aten.binary_cross_entropy_with_logits.default", cross_entropy_of_logits},
     {"aten.linalg_vector_norm.default", vector_norm},
     {"aten.norm.ScalarOpt_dim", vector_norm},
     {"aten.norm.Scalar", vector_norm},

@@ -140,6 +140,34 @@ Written flipped(const Site& site, std::string_view) {
   return written(fmt::format("flip({}, {})", site.text("self"), list_text(axes)));
 }
 
+/// self with `src` in place of elements from `start` to `end` of an axis, or of the one at `index`.
+Written put_in(const Site& site, std::string_view detail) {
+  const task::Shape& shape = site.type().shape;
+  const auto axis = static_cast<size_t>(site.axis("dim", "self", 0));
+  const int64_t extent = shape.at(axis);
+  const auto place = [&](std::string_view name, int64_t fallback) {
+    const int64_t at = site.integer(name, fallback);
+    return std::clamp<int64_t>(at < 0 ? at + extent : at, 0, extent);
+  };
+  if (site.integer("step", 1) != 1) return no_word(site, "by steps");
+  const bool one = detail == "index";
+  const int64_t begin = place(one ? "index" : "start", 0), end = one ? begin + 1 : std::max(begin, place("end", extent));
+  task::Shape part = shape;
+  part[axis] = end - begin;
+  if (end == begin) return written(site.text("self"));
+  std::vector<std::string> all;
+  if (begin > 0) all.push_back(fmt::format("narrow({}, {}, 0, {})", site.text("self"), axis, begin));
+  all.push_back(fmt::format("reshape({}, {})", site.text("src"), list_text(part)));
+  if (end < extent) all.push_back(fmt::format("narrow({}, {}, {}, {})", site.text("self"), axis, end, extent - end));
+  return written(all.size() == 1 ? all.front() : fmt::format("concat([{}], axis={})", fmt::join(all, ", "), axis));
+}
+
+/// All elements of a tensor's one.
+Written overwritten(const Site& site, std::string_view) {
+  if (!site.type().dtype) return no_word(site, "of an element type that the language lacks");
+  return written(fmt::format("broadcast_to(cast({}, {}), {})", site.text("value"), task::name_of(*site.type().dtype), list_text(site.type().shape)));
+}
+
 Written triangle(const Site& site, std::string_view operation) {
   return written(fmt::format("{}({}, {})", operation, site.text("self"), site.integer("diagonal", 0)));
 }
@@ -237,6 +265,9 @@ constexpr Row kShapes[] = {
     {"aten.constant_pad_nd.default", padded},
     {"aten.roll.default", rolled},
     {"aten.flip.default", flipped},
+    {"aten.slice_scatter.default", put_in, "slice"},
+    {"aten.select_scatter.default", put_in, "index"},
+    {"aten.fill.Tensor", overwritten},
     {"aten.triu.default", triangle, "triu"},
     {"aten.tril.default", triangle, "tril"},
     {"aten.diagonal.default", diagonal},

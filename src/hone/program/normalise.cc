@@ -49,8 +49,9 @@ int source_of(const Node& node) {
 bool is_random(const Node& node) {
   const std::string_view name = base_name(node.op);
   if (is_one_of(name, {"rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "bernoulli", "multinomial", "normal", "uniform",
-                       "poisson", "exponential", "normal_functional", "rrelu_with_noise_functional"}))
+                       "poisson", "exponential", "normal_functional", "_standard_gamma", "binomial", "cauchy", "geometric", "log_normal"}))
     return true;
+  if (is_one_of(name, {"rrelu", "rrelu_with_noise", "rrelu_with_noise_functional"})) return truth(node, "training");
   if (is_one_of(name, {"dropout", "feature_dropout", "alpha_dropout", "native_dropout"})) return truth(node, "train") && number_of(node, "p", 0) > 0;
   if (name == "scaled_dot_product_attention") return number_of(node, "dropout_p", 0) > 0;
   return is_one_of(name, {"lstm", "gru", "rnn_tanh", "rnn_relu"}) && truth(node, "train") && number_of(node, "dropout", 0) > 0 && integer_of(node, "num_layers", 2) > 1;
@@ -159,6 +160,11 @@ class Pass {
       for (auto& [argument, value] : node.arguments)
         if (argument == "size") argument = "shape";
     }
+    if (old.op == "aten.fill.Scalar") {  // whose operand gives its shape only
+      node.op = "aten.full_like.default";
+      for (auto& [argument, value] : node.arguments)
+        if (argument == "value") argument = "fill_value";
+    }
     if (name == "copy")  // into a buffer that is overwritten whole
       if (const Argument* from = node.find("src"); from != nullptr && from->ref() != nullptr && out_.nodes[static_cast<size_t>(from->ref()->node)].types == node.types)
         return from->ref()->node;
@@ -172,6 +178,7 @@ class Pass {
     const Node& tuple = out_.nodes[static_cast<size_t>(node.find("source")->ref()->node)];
     const auto index = static_cast<size_t>(node.find("index")->integer().value_or(0));
     if (base_name(tuple.op) == "native_dropout" && index == 0 && !is_random(tuple)) return source_of(tuple);
+    if (base_name(tuple.op) == "broadcast_tensors") return widened(node, tuple, index);
     const auto parts = parts_of(out_, tuple);
     if (!parts || index >= parts->begins.size() || (!parts->dropped && node.type().shape.size() <= static_cast<size_t>(parts->axis))) return -1;
     Node part;
@@ -191,6 +198,22 @@ class Pass {
     }
     part.positional = static_cast<int>(part.arguments.size());
     return add(std::move(part));
+  }
+
+  /// One of tensors that are brought to one shape.
+  int widened(const Node& node, const Node& tuple, size_t index) {
+    const Argument* tensors = tuple.find("tensors");
+    if (tensors == nullptr || tensors->list() == nullptr || index >= tensors->list()->size()) return -1;
+    List size;
+    for (const int64_t extent : node.type().shape) size.push_back(Argument{extent});
+    Node part;
+    part.name = node.name;
+    part.types = node.types;
+    part.origin = node.origin;
+    part.op = "aten.expand.default";
+    part.arguments = {{"self", (*tensors->list())[index]}, {"size", Argument{std::move(size)}}};
+    part.positional = 2;
+    return is_copy(out_, part) ? source_of(part) : add(std::move(part));
   }
 
   /// Attention whose keys and values are heads repeated says so instead: it reads each once.

@@ -69,9 +69,9 @@ Bounds index_bounds(const Program& program) {
     if (axis >= 0 && axis < static_cast<int64_t>(shape->size())) pass_back(program, index->ref()->node, (*shape)[static_cast<size_t>(axis)], bounds);
   };
   for (const Node& node : program.nodes) {
-    if (node.op == "aten.embedding.default") {
+    if (node.op == "aten.embedding.default" || node.op.starts_with("aten.embedding_bag.")) {
       picks(node.find("indices"), shape_of(node.find("weight")), 0);
-    } else if (node.op == "aten.index_select.default" || node.op == "aten.gather.default" || node.op == "aten.scatter_add.default" || node.op == "aten.index_add.default") {
+    } else if (node.op == "aten.index_select.default" || node.op == "aten.gather.default" || node.op == "aten.scatter_add.default" || node.op.starts_with("aten.scatter.") || node.op == "aten.index_add.default") {
       const Argument* const dim = node.find("dim");
       picks(node.find("index"), shape_of(node.find("self")), dim == nullptr ? 0 : dim->integer().value_or(0));
     } else if (node.op == "aten.index.Tensor" || node.op == "aten._unsafe_index.Tensor") {

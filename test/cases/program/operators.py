@@ -73,6 +73,8 @@ def elementwise():
         (lambda x, y: (x > 0) & (y > 0), real(6), real(6)), (lambda x, y: (x > 0) | (y > 0), real(6), real(6)), (lambda x, y: (x > 0) ^ (y > 0), real(6), real(6)), (lambda x: ~(x > 0), real(6)),
         (lambda x, y: torch.logical_and(x > 0, y > 0), real(6), real(6)), (lambda x, y: torch.logical_or(x > 0, y > 0), real(6), real(6)), (lambda x, y: torch.logical_xor(x > 0, y > 0), real(6), real(6)),
         (torch.bitwise_and, real(6) > 0, real(6) > 0), (torch.bitwise_or, real(6) > 0, real(6) > 0), (torch.bitwise_xor, real(6) > 0, real(6) > 0), (torch.min, real(4, 3), real(4, 3)),
+        (lambda x: torch.fake_quantize_per_tensor_affine(x, 0.1, 3, -8, 7), real(5, 4)), (lambda x, s: torch.fake_quantize_per_tensor_affine(x, s, torch.tensor(2, dtype=torch.int32), 0, 255), real(5, 4), positive(1)),
+        (lambda x, s: torch.fake_quantize_per_channel_affine(x, s, torch.zeros(4, dtype=torch.int32), 1, -128, 127), real(5, 4), positive(4)), (lambda x: F.rrelu(x), real(5, 4)),
         (torch.clamp_min, real(6), real(6)), (torch.clamp_max, real(6), real(6)), (lambda x: torch.logical_not(x > 0), real(6)),
     ]
     compare = (torch.eq, torch.ne, torch.lt, torch.le, torch.gt, torch.ge)
@@ -101,6 +103,11 @@ def reductions():
         (lambda x: F.instance_norm(x), real(3, 4, 5, 2)), (lambda x, w, b: F.instance_norm(x, weight=w, bias=b), real(3, 4, 5), real(4), real(4)),
         (lambda x, m, v, w, b: F.batch_norm(x, m, v, w, b), real(3, 4, 5, 2), real(4), positive(4), real(4), real(4)), (lambda x, m, v: F.batch_norm(x, m, v, eps=1e-3), real(6, 4), real(4), positive(4)),
         (lambda x: F.batch_norm(x, None, None, training=True), real(6, 4, 3)),
+        (lambda x: torch.var_mean(x, 1), real(4, 5)), (lambda x: torch.std_mean(x, (0, 2), correction=0, keepdim=True), real(4, 5, 3)),
+        (lambda x, w, b: torch.native_layer_norm(x, (5,), w, b, 1e-5), real(3, 4, 5), real(5), real(5)), (lambda x, w, b: torch.native_group_norm(x, w, b, 3, 4, 10, 2, 1e-3), real(3, 4, 5, 2), real(4), real(4)),
+        (lambda x, y: torch.cdist(x, y), real(3, 4, 5), real(3, 6, 5)), (lambda x, y: torch.cdist(x, y, p=1), real(4, 5), real(6, 5)),
+        *((lambda x, y, r=r: F.binary_cross_entropy_with_logits(x, y, reduction=r), real(4, 5), unit(4, 5)) for r in ("none", "mean", "sum")),
+        (lambda x, y, w, p: F.binary_cross_entropy_with_logits(x, y, w, pos_weight=p), real(4, 5), unit(4, 5), positive(5), positive(4, 1)),
         (lambda x: F.layer_norm(x, (8,)), real(4, 8, dtype=torch.bfloat16)), (lambda x: x.sum(1), real(4, 8, dtype=torch.bfloat16)), (lambda x: F.softmax(x, -1), real(4, 8, dtype=torch.bfloat16)),
     ]
     return made(cases)
@@ -110,6 +117,7 @@ def products():
     cases = [
         (F.linear, real(4, 5), real(6, 5), real(6)), (F.linear, strided(2, 4, 5), real(6, 5)), (F.linear, real(5), real(6, 5)), (torch.matmul, real(4, 5), real(5, 6)), (torch.matmul, real(5), real(5, 6)),
         (torch.matmul, real(4, 5), real(5)), (torch.matmul, real(5), real(5)), (torch.matmul, real(2, 1, 4, 5), real(3, 5, 6)), (torch.mm, strided(4, 5), strided(5, 6)), (torch.mv, real(4, 5), real(5)),
+        (lambda x, y: torch._int_mm(x.to(torch.int8), y.to(torch.int8)), whole(20, 8, low=-128, high=128), whole(8, 16, low=-128, high=128)),
         (torch.bmm, real(2, 4, 5), real(2, 5, 6)), (torch.dot, real(5), real(5)), (torch.outer, real(4), real(5)), (torch.addmm, real(6), real(4, 5), real(5, 6)),
         (lambda c, a, b: torch.addmm(c, a, b, beta=0.5, alpha=2), real(4, 6), real(4, 5), real(5, 6)), (torch.baddbmm, real(2, 4, 6), real(2, 4, 5), real(2, 5, 6)),
         (lambda a, b: torch.einsum("bij,bjk->bik", a, b), real(2, 4, 5), real(2, 5, 3)), (lambda a, b: torch.einsum("bhid,bhjd->bhij", a, b), real(2, 3, 4, 5), real(2, 3, 6, 5)),
@@ -156,6 +164,11 @@ def shapes():
         (lambda x: x.flip(0, -1), real(3, 4)), (torch.triu, real(4, 5)), (lambda x: torch.tril(x, -1), real(4, 5)), (lambda x: x.diagonal() * 2, real(4, 4)), (lambda x: x.diagonal(dim1=-2, dim2=-1) * 2, real(2, 4, 4)),
         (lambda x: x.unfold(1, 3, 3) * 2, real(2, 7)), (lambda x: x.unfold(1, 3, 2) * 2, real(2, 8, 3)), (lambda x: F.unfold(x, (2, 3), dilation=(1, 2), padding=1, stride=(2, 1)), real(2, 3, 5, 6)), (lambda x: F.unfold(x, 2), real(2, 3, 5, 6)), (lambda x: x + torch.zeros(4, 3), real(4, 3)), (lambda x: x * torch.ones_like(x), real(4, 3)), (lambda x: x + torch.full((3,), 2.5), real(4, 3)), (lambda x: x + torch.full_like(x, 0.5), real(4, 3)),
         (lambda x: x + torch.arange(3), real(4, 3)), (lambda x: x * torch.arange(1, 7, 2), real(4, 3)), (lambda x: x + torch.eye(3), real(3, 3)), (lambda x: x.masked_fill(torch.tril(torch.ones(4, 4)) == 0, -math.inf).softmax(-1), real(2, 4, 4)),
+        (lambda x, y: torch.slice_scatter(x, y, 1, 1, 3), real(4, 5), real(4, 2)), (lambda x, y: torch.slice_scatter(x, y, 0, -2), real(4, 5), real(2, 5)), (lambda x, y: torch.slice_scatter(x, y, 1), real(4, 5), real(4, 5)),
+        (lambda x, y: torch.select_scatter(x, y, 0, -1), real(4, 5), real(5)), (lambda x, y: torch.select_scatter(x, y, 1, 2), real(4, 5), real(4)), (lambda x, y: torch.fill(x, y[0]) * x, real(4, 5), real(1)),
+        (lambda x: torch.fill(x, 2.5) * x, real(4, 5)), (lambda x, y: [z + 1 for z in torch.broadcast_tensors(x, y)], real(4, 1), real(5)), (lambda x: torch.roll(x, -4), real(3, 4)),
+        (lambda x: F.pad(x, (-1, 2, 1, -2)), real(4, 3)), (lambda x: F.pad(x, (-1, -1)), real(4, 3)), (lambda x: F.affine_grid(x, (2, 1, 3, 4), align_corners=True), real(2, 2, 3)),
+        (lambda x, g: F.grid_sample(x, g, align_corners=False), real(2, 3, 5, 4), real(2, 3, 3, 2)), (lambda x, g: F.grid_sample(x, g, "nearest", "border", align_corners=True), real(2, 3, 5, 4), unit(2, 3, 3, 2)),
         (lambda x: x + x.new_zeros(3), real(4, 3)), (lambda x: x.movedim(0, 2) + 1, real(2, 3, 4)), (lambda x: x.swapaxes(0, 1) + 1, real(2, 3)), (lambda x: x.repeat_interleave(2, 1) + 1, real(2, 3)),
     ]
     return made(cases)
@@ -167,6 +180,10 @@ def indices():
         (lambda x, i, s: x.scatter_add(1, i, s), real(3, 6), whole(3, 4, low=0, high=6), real(3, 4)), (lambda x, i, s: x.scatter_add(0, i, s), real(5, 3), whole(7, 3, low=0, high=5), real(7, 3)),
         (lambda x, i, s: x.index_add(0, i, s), real(5, 3), whole(7, low=0, high=5), real(7, 3)), (lambda x, i, s: x.index_add(-1, i, s, alpha=2), real(2, 5), whole(4, low=0, high=5), real(2, 4)),
         (lambda x, i: x.gather(1, i), real(3, 6), whole(3, 4, low=0, high=6)), (lambda x, i: x[i], real(6, 3), whole(4, low=0, high=6)), (lambda x, i: x[:, i], real(3, 6), whole(2, 2, low=0, high=6)),
+        (lambda x, i, s: x.scatter(1, i, s), real(3, 6), whole(3, 4, low=0, high=6), real(3, 4)), (lambda x, i: x.scatter(0, i, 2.5), real(5, 3), whole(2, 3, low=0, high=5)),
+        *((lambda x, i, m=m: F.embedding_bag(i, x, mode=m), real(7, 4), whole(5, 3, low=0, high=7)) for m in ("sum", "mean", "max")),
+        (lambda x, i, w: F.embedding_bag(i, x, mode="sum", per_sample_weights=w), real(7, 4), whole(5, 3, low=0, high=7), real(5, 3)),
+        (lambda x: list(torch.sort(x, 0)), real(3, 6)), (lambda x: list(torch.topk(x, 2)), real(3, 6)), (lambda x: torch.argsort(x, 1, descending=True), real(3, 6)),
         (lambda x: x[:, [2, 0]], real(3, 6)), (lambda x: torch.sort(x, 1).values, real(3, 6)), (lambda x: list(torch.sort(x, dim=0, descending=True, stable=True)), real(3, 6)), (lambda x: torch.topk(x, 2).values, real(3, 6)),
         (lambda x, i: torch.take_along_dim(x, i, 1), real(3, 6), whole(3, 2, low=0, high=6)),
         (lambda x, i: torch.ops.aten._unsafe_index(x, [None, i]), real(3, 6), whole(4, low=0, high=6)),
