@@ -20,7 +20,7 @@ from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from ._link import Link
 from ._report import GRAPHS
-from ._session import Session, Subject, Wrong
+from ._session import Session, Subject, Wrong, first_lines, where
 
 Run = Callable[..., Any]
 OPTIONS = {"nested": "inductor", "budget": "60s", "when": "later"}
@@ -279,7 +279,7 @@ class Graph(Subject):
             with compiling():
                 return torch.export.export(self.module, *self.arguments, strict=False).run_decompositions({})
         except Exception as error:
-            raise Wrong(f"torch.export cannot follow the graph: {type(error).__name__}: {str(error).splitlines()[0][:300]}") from error
+            raise Wrong(f"torch.export cannot follow the graph: {type(error).__name__}: {first_lines(error)}{where(error)}") from error
 
     def capture(self, constants_file: str, apart: Any = None) -> dict[str, Any]:
         with compiling():

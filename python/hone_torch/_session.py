@@ -27,6 +27,7 @@ import math
 import operator
 import pathlib
 import random
+import re
 import statistics
 import sys
 import time
@@ -74,6 +75,13 @@ def dimension(extent):
 def first_lines(error):
     text = str(error).strip() or type(error).__name__
     return text.split("\n")[0][:400]
+
+
+def where(error):
+    """The last line of somebody else's than PyTorch's that an error of torch.export names."""
+    lines = re.findall(r'File "([^"]+)", line (\d+), in .*\n\s*(\S.*)', str(error))
+    own = str(pathlib.Path(torch.__file__).parent)
+    return next((f" ({pathlib.Path(file).name}, line {number}: {code.strip()[:200]})" for file, number, code in reversed(lines) if not file.startswith(own)), "")
 
 
 class Subject:
@@ -132,7 +140,7 @@ class Subject:
                 exported = torch.export.export(self.module, arguments, keywords, strict=False)
                 return exported.run_decompositions({})
         except Exception as error:
-            raise Wrong(f"{self.name}: torch.export cannot follow forward(): {type(error).__name__}: {first_lines(error)}\n"
+            raise Wrong(f"{self.name}: torch.export cannot follow forward(): {type(error).__name__}: {first_lines(error)}{where(error)}\n"
                         "shapes and branches must not depend on the values of tensors, and forward() must not assign tensors to attributes") from error
 
     def capture(self, constants_file, apart=None):
@@ -335,6 +343,12 @@ def in_double(subject, module, arguments):
         torch.set_default_dtype(default)
 
 
+def size(values):
+    """The root of the mean square, which is finite where they are."""
+    largest = float(values.abs().max()) if values.numel() else 0.0
+    return largest * float((values / largest).square().mean().sqrt()) if largest else 0.0
+
+
 def compared(found, truth):
     """Errors of one output in units of its size: the largest, the root of their mean square, and what is not finite."""
     if found.shape != truth.shape:
@@ -342,12 +356,10 @@ def compared(found, truth):
     if not truth.is_floating_point():
         return {"differ": int((found.to(truth.dtype) != truth).sum()), "count": truth.numel()}
     found, good = found.double(), truth.isfinite()
-    scale = float(truth[good].square().mean().sqrt()) if bool(good.any()) else 0.0
     off = (found - truth)[good].abs()
     broken = int((~found[good].isfinite()).sum()) + int((found[~good].isfinite()).sum())
     off = off[off.isfinite()]
-    return {"scale": scale, "max": float(off.max()) if off.numel() else 0.0,
-            "rms": float(off.square().mean().sqrt()) if off.numel() else 0.0, "broken": broken, "count": truth.numel()}
+    return {"scale": size(truth[good]), "max": float(off.max()) if off.numel() else 0.0, "rms": size(off), "broken": broken, "count": truth.numel()}
 
 
 class Session:

@@ -299,6 +299,14 @@ def cases():
                 assert set(seen) == {True}, seen  # Dynamo calls it too
         finally:
             torch.use_deterministic_algorithms(False)
+        # A program whose graph is another than what eager runs, and what is not seen before it runs.
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "other.py"
+            for body, why in (("return x * 2 if torch.compiler.is_exporting() else x * 3", "the program cut into steps is not what it was, even without kernels: result 0: off by up to"),
+                              ("return x[x > 0]", "has a shape that depends on the values of tensors")):
+                file.write_text(f"import torch\nclass Model(torch.nn.Module):\n    def forward(self, x):\n        {body}\ndef get_inputs():\n    return [torch.randn(4, 8)]\n")
+                ended = subprocess.run([os.environ["HONE"], "optimize", str(file), "--budget", "5s"], env={**os.environ, "HONE_PYTHON": sys.executable}, capture_output=True, text=True)
+                assert ended.returncode == 2 and why in ended.stderr and "hint:" in ended.stderr, ended
         says(lambda: compiled(lambda x: x + 1, nested="eager", budgets="3s")(torch.randn(3)), "hone has no option budgets", Exception)
 
     def package():

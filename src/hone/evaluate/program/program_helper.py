@@ -115,14 +115,15 @@ class FileProgram(Subject):
         return self.scattered(self.arguments, seed)
 
     def reweigh(self, seed):
-        """A module with other weights: as the program itself draws them, else the old ones scattered by a tenth."""
-        module, _ = self.make(seed)
-        old, new = self.module.state_dict(), module.state_dict()
-        if not old or any(not torch.equal(old[name], new[name]) for name in old):
+        """The module with other weights: as the program itself draws them, else the old ones scattered by a tenth. What no state_dict has stays."""
+        module = copy.deepcopy(self.module)
+        old, new = self.module.state_dict(), self.make(seed)[0].state_dict()
+        if any(not torch.equal(old[name], new[name]) for name in old):
+            module.load_state_dict(new)
             return module
         generator = torch.Generator().manual_seed(seed)
         with torch.no_grad():
-            for value in new.values():
+            for value in module.state_dict().values():
                 if value.is_floating_point():
                     value.mul_(1 + 0.1 * torch.randn(value.shape, generator=generator).to(value))
         return module
@@ -202,8 +203,8 @@ class DefinitionProgram(FileProgram):
             return torch.randn(shape).to(dtype)
         return torch.randint(0, 2, shape).bool() if dtype == torch.bool else torch.randint(-64, 64, shape, dtype=dtype)
 
-    def capture(self, constants_file):
-        return {**super().capture(constants_file), "name": self.title}
+    def capture(self, constants_file, apart=None):
+        return {**super().capture(constants_file, apart), "name": self.title}
 
 
 class Reference(torch.nn.Module):
@@ -236,6 +237,7 @@ class FileSession(Session):
 
 def main():
     warnings.filterwarnings("ignore")
+    torch.distributions.Distribution.set_default_validate_args(False)  # it looks at values, which torch.export cannot
     session = FileSession()
     while True:
         request = json.loads(receive(struct.unpack("<I", receive(4))[0]))

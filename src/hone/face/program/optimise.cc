@@ -41,6 +41,7 @@ class FileRun : public ProgramRun {
     HONE_TRY_VOID(keep_cut());
     say(cut_text(opened_));
     HONE_TRY_VOID(look_at_steps());
+    HONE_TRY_VOID(check_cut());
     HONE_TRY_VOID(begin_or_go_on());
     HONE_TRY_VOID(optimise_tasks());
     if (hurried()) return fail(ErrorCode::kInterrupted, "interrupted before the kernels were put in their places", "the same command goes on from here");

@@ -349,15 +349,21 @@ Result<std::string> ProgramRun::why_off(bool quick) {
   return std::string();
 }
 
+Status ProgramRun::check_cut() {
+  HONE_TRY(const std::string without, why_off(true));
+  if (without.empty()) return {};
+  return fail(ErrorCode::kInput, fmt::format("the program cut into steps is not what it was, even without kernels: {}", without),
+              "does forward() depend on the order of calls, draw random numbers, or go another way where torch.export follows it? nn.TransformerEncoder with a padding mask does so "
+              "after eval(): torch.backends.mha.set_fastpath_enabled(False) in the file has it go one way");
+}
+
 Status ProgramRun::check() {
   HONE_TRY(const std::string reason, why_off(false));
   const std::string all_draws = checked_;
   if (reason.empty()) return {};
   say("  the whole is off: {}; looking for the task\n", reason);
   HONE_TRY_VOID(use({}));
-  HONE_TRY(const std::string without, why_off(true));
-  if (!without.empty()) return fail(ErrorCode::kInput, fmt::format("the program cut into steps is not what it was, even without kernels: {}", without),
-                                    "does forward() depend on the order of calls, or draw random numbers?");
+  HONE_TRY_VOID(check_cut());
   HONE_TRY(const auto wrong, culprits(names_in_use(), [&](const std::vector<std::string>& on) -> Result<bool> {
     HONE_TRY_VOID(use(on));
     HONE_TRY(const std::string off, why_off(true));

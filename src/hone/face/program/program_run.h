@@ -101,6 +101,8 @@ class ProgramRun {
   /// Composed as `name`; what does not run is noted.
   [[nodiscard]] Status compose(const std::string& name, const std::map<int, ProgramKernel>& kernels);
   [[nodiscard]] Status use(const std::vector<std::string>& names);
+  /// Without kernels: whether the steps give what the module gives.
+  [[nodiscard]] Status check_cut();
   /// The composed check; leaves out what is off.
   [[nodiscard]] Status check();
   /// NAME.plan.json: `plan`, and each step with what runs it.
