@@ -19,6 +19,7 @@ Requests are JSON objects, answers too; a request's "do" is the name of a method
         -> {"ours": [ns], "theirs": [ns]}, taken in turns
 """
 import base64
+import collections
 import copy
 import gc
 import gzip
@@ -82,6 +83,20 @@ def where(error):
     lines = re.findall(r'File "([^"]+)", line (\d+), in .*\n\s*(\S.*)', str(error))
     own = str(pathlib.Path(torch.__file__).parent)
     return next((f" ({pathlib.Path(file).name}, line {number}: {code.strip()[:200]})" for file, number, code in reversed(lines) if not file.startswith(own)), "")
+
+
+def name_kinds(tree):
+    """Named tuples, and those that PyTorch's operators give, get names that the package of kernels makes them by (_runtime.py)."""
+    kind = tree.context if tree.type is collections.namedtuple else tree.type
+    name = getattr(pytree.SUPPORTED_SERIALIZED_TYPES.get(kind), "serialized_type_name", pytree.NO_SERIALIZED_TYPE_NAME_FOUND)
+    if name == pytree.NO_SERIALIZED_TYPE_NAME_FOUND and tree.type is collections.namedtuple:
+        pytree._register_namedtuple(kind, serialized_type_name=f"hone {kind.__name__}({' '.join(kind._fields)}) {len(pytree.SERIALIZED_TYPE_TO_PYTHON_TYPE)}")
+    elif name == pytree.NO_SERIALIZED_TYPE_NAME_FOUND and getattr(kind, "__module__", "") == "torch.return_types":
+        name = f"torch.return_types.{kind.__name__}"
+        pytree.SUPPORTED_SERIALIZED_TYPES[kind] = pytree._SerializeNodeDef(kind, name, None, None)
+        pytree.SERIALIZED_TYPE_TO_PYTHON_TYPE[name] = kind
+    for child in tree.children() if callable(getattr(tree, "children", None)) else tree.children_specs:
+        name_kinds(child)
 
 
 class Subject:
@@ -172,6 +187,8 @@ class Subject:
                 raise Wrong(f"{self.name}: torch.export made a graph within the graph ({node.target})\ncontrol flow operators are not supported")
         outputs = [{"kind": spec.kind.name.lower(), "target": spec.target, "value": self.result(spec.arg)} for spec in signature.output_specs]
         torch.save(constants, constants_file)
+        for tree in (exported.call_spec.in_spec, exported.call_spec.out_spec):
+            name_kinds(tree)
         try:
             trees = {"arguments": pytree.treespec_dumps(exported.call_spec.in_spec), "results": pytree.treespec_dumps(exported.call_spec.out_spec)}
         except Exception as error:

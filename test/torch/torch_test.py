@@ -310,7 +310,8 @@ def cases():
         says(lambda: compiled(lambda x: x + 1, nested="eager", budgets="3s")(torch.randn(3)), "hone has no option budgets", Exception)
 
     def package():
-        """What hone optimize exports, given what it was not made for."""
+        """What hone optimize exports: saved, copied, given what it was not made for."""
+        import copy
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder) / "block.py"
             file.write_text("import torch\nclass Model(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.l = torch.nn.Linear(8, 16)\n"
@@ -326,6 +327,15 @@ def cases():
                 near(fast(x), module(x))
                 strided = torch.randn(8, 8)[::2]
                 near(fast(strided), module(strided))
+                other = copy.deepcopy(fast)
+                other.l.weight.mul_(2)
+                near(fast(x), module(x))
+                torch.save(fast, file.with_suffix(".pt"))
+                torch.save(fast.state_dict(), file.with_suffix(".state.pt"))
+                for again in (torch.load(file.with_suffix(".pt"), weights_only=False), scope["Model"]()):
+                    again.load_state_dict(torch.load(file.with_suffix(".state.pt")))
+                    near(again(x), module(x))
+                near(torch.load(file.with_suffix(".pt"), weights_only=False)(x), module(x))
             table = [
                 (lambda: fast.load_state_dict({"l.weight": torch.zeros(16, 8)}), "Missing key(s) in state_dict: \"l.bias\""),
                 (lambda: fast.load_state_dict({**module.state_dict(), "m.bias": torch.zeros(1)}), "Unexpected key(s) in state_dict: \"m.bias\""),
@@ -337,6 +347,23 @@ def cases():
             ]
             for wrong, message in table:
                 says(wrong, message, (RuntimeError, ValueError, TypeError))
+
+    def kinds():
+        """Results that are named tuples, those of PyTorch's operators too, and an argument that is none; in a process that knows nothing of the file."""
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "answer.py"
+            file.write_text("import typing, torch\nclass Answer(typing.NamedTuple):\n    best: typing.Any\n    scaled: torch.Tensor\n    none: typing.Any\n"
+                            "class Model(torch.nn.Module):\n    def forward(self, x, mask=None, *, scale=None):\n        return {'a': Answer(torch.max(x, 1), torch.tanh(x) * scale, None)}\n"
+                            "def get_inputs():\n    return {'x': torch.randn(4, 8), 'mask': None, 'scale': torch.rand(8)}\n")
+            optimize(file, "--opponents", "none", "--export", folder)
+            sys.path.insert(0, folder)
+            import answer_hone
+            fast, x, scale = answer_hone.Module(), torch.randn(4, 8), torch.rand(8)
+            found = fast(x=x, mask=None, scale=scale)["a"]
+            assert type(found).__name__ == "Answer" and found._fields == ("best", "scaled", "none") and found.none is None, found
+            assert isinstance(found.best, torch.return_types.max), found.best
+            near(found.best.values, x.max(1).values)
+            near(found.scaled, torch.tanh(x) * scale)
 
     def model_new():
         """One file with ModelNew, as KernelBench takes it: weights of the same seed, and the original wherever it was not captured."""
@@ -442,7 +469,7 @@ def cases():
             near(torch.load(file.name, weights_only=False)(x), wanted)
 
     return {name: function for name, function in locals().items() if callable(function) and function.__name__ in
-            ("inference", "nested", "training", "shapes", "models", "later", "off", "autocast", "aliases", "refused", "package", "model_new", "resume", "threads", "saved")}
+            ("inference", "nested", "training", "shapes", "models", "later", "off", "autocast", "aliases", "refused", "package", "kinds", "model_new", "resume", "threads", "saved")}
 
 
 def main():

@@ -44,13 +44,13 @@ class ModuleText {
       const auto source = package_.sources.find(static_cast<int>(i));
       functions += source == package_.sources.end() ? function("eager_" + task.task.name, step) : from_source("eager_" + task.task.name, source->second);
       const bool kernel = package_.kernels.count(static_cast<int>(i)) > 0;
-      if (kernel) tasks += fmt::format("from . import {}\n", task.task.name);
+      if (kernel) tasks += fmt::format("from . import {}\n", python_name(task.task.name, {}));
     }
     std::vector<std::string> objects;
     for (size_t i = 0; i < plan_.tasks.size(); ++i) {
       const std::string& name = plan_.tasks[i].task.name;
       const bool kernel = package_.kernels.count(static_cast<int>(i)) > 0;
-      objects.push_back(fmt::format("    {0}: Task({0}, eager_{1}{2}),\n", python_string(name), name, kernel ? ", " + name : ""));
+      objects.push_back(fmt::format("    {0}: Task({0}, eager_{1}{2}),\n", python_string(name), name, kernel ? ", " + python_name(name, {}) : ""));
     }
     std::string text = fmt::format("# Made by hone: the program's steps, and PyTorch's way to do each.\nimport torch\n\nfrom ._runtime import {}, Task, Written\n{}\n\n", base_class(), tasks);
     text += functions + steps_functions();
@@ -391,7 +391,7 @@ Result<std::vector<ExportedFile>> program_package(const Program& program, const 
     const task::Task& task = plan.tasks[static_cast<size_t>(index)].task;
     HONE_TRY(std::vector<ExportedFile> own, export_torch(kernel.kernel, task, kernel.options));
     for (ExportedFile& file : own)
-      if (file.name.starts_with(task.name + "/")) files.push_back({inside + file.name, std::move(file.content)});
+      if (file.name.starts_with(python_name(task.name, {}) + "/")) files.push_back({inside + file.name, std::move(file.content)});
   }
   return files;
 }

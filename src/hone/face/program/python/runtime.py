@@ -1,6 +1,9 @@
 # What a program made of kernels runs on: its weights by the original's names, tasks that run their kernel or PyTorch's
 # operators, and folds, which are computed again when the weights they hang on change.
+import collections
+import json
 import pathlib
+import re
 
 import torch
 import torch.utils._pytree as pytree
@@ -26,7 +29,7 @@ class Task:
             return self.eager(*tensors)
         tensors = [tensor if tensor.is_contiguous() else tensor.contiguous() for tensor in tensors]
         if torch.compiler.is_compiling():
-            results = getattr(self.kernel, self.name)(*tensors)
+            results = getattr(self.kernel, self.kernel.__all__[0])(*tensors)
         else:
             results = self.kernel.OPERATOR(*tensors)
         return results if isinstance(results, tuple) else (results,)
@@ -68,6 +71,22 @@ class Folded:
         return self.values
 
 
+def tree_of(text):
+    """How arguments or results are put together; kinds of tuples that nobody here knows are made."""
+    for name in set(re.findall(r'"hone \w+\([^)]*\) \d+"|"torch\.return_types\.\w+"', text)):
+        name = json.loads(name)
+        if name in pytree.SERIALIZED_TYPE_TO_PYTHON_TYPE:
+            continue
+        kind, fields = re.split(r"[ (]", name.removeprefix("hone "), maxsplit=1) if name.startswith("hone ") else (name.rsplit(".", 1)[1], None)
+        if fields is not None:
+            pytree._register_namedtuple(collections.namedtuple(kind, fields.split(")")[0].split()), serialized_type_name=name)
+        else:
+            kind = getattr(torch.return_types, kind)
+            pytree.SUPPORTED_SERIALIZED_TYPES[kind] = pytree._SerializeNodeDef(kind, name, None, None)
+            pytree.SERIALIZED_TYPE_TO_PYTHON_TYPE[name] = kind
+    return pytree.treespec_loads(text)
+
+
 class Program(torch.nn.Module):
     """Generated classes say what STATE, ALIASES, CONSTANTS, WEIGHTS, INPUTS, TREES, STEPS and run() are. With RECORD a program on a
     card becomes one CUDA graph in its second call with the same weights; record(False) keeps it from that, and `recorder.why` says why
@@ -89,12 +108,24 @@ class Program(torch.nn.Module):
         constants = torch.load(pathlib.Path(__file__).parent / "constants.pt", weights_only=True) if self.CONSTANTS else {}
         for number, name in enumerate(self.CONSTANTS):
             self.register_buffer(f"constant_{number}", constants[name], persistent=False)
+        self.begin(self.RECORD)
+
+    def begin(self, record):
+        """What is this module's alone, beside its weights."""
         self.folds = [Folded(function) for function, _ in self.FOLDS]
-        self.arguments_tree, self.results_tree = (pytree.treespec_loads(text) for text in self.TREES)
+        self.arguments_tree, self.results_tree = (tree_of(text) for text in self.TREES)
         plain = pytree.tree_structure((tuple(range(len(self.INPUTS))), {})) == self.arguments_tree
         self.plain = plain and all(shape is not None for _, shape, _ in self.INPUTS)  # one tensor an argument
         self.places = None
-        self.record(self.RECORD)
+        self.record(record)
+
+    def __getstate__(self):
+        """For copies and torch.save()."""
+        return {name: value for name, value in self.__dict__.items() if name not in self.OWN} | {"records": self.recorder is not None}
+
+    def __setstate__(self, state):
+        super().__setstate__({name: value for name, value in state.items() if name != "records"})
+        self.begin(state["records"])
 
     def owner(self, name):
         module, parts = self, name.split(".")
