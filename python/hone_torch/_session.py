@@ -282,6 +282,8 @@ class Subject:
             return {"number": str(value)}
         if value is None or isinstance(value, (bool, int, float, str)):
             return value
+        if isinstance(value, complex):
+            return {"complex": [value.real, value.imag]}
         if isinstance(value, torch.dtype):
             name = str(value).removeprefix("torch.")
             return {"dtype": TYPES.get(name, name)}

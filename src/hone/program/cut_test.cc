@@ -129,6 +129,12 @@ TEST(ReadTest, RefusesWhatCannotBecomeSteps) {
               HasSubstr("depends on the values"));
   EXPECT_THAT(error(R"({"name":"y","op":"aten.relu.default","arguments":{"self":{"node":"x"}},"type":{"dtype":"f32","shape":[4]}})", output), HasSubstr("no captured program"));
   EXPECT_THAT(error(R"({"name":7})", output), HasSubstr("expected a string"));
+  const auto times = [&](const std::string& factor) {
+    return error(std::string(kInput) + R"(,{"name":"y","op":"aten.mul.Scalar","arguments":{"self":{"node":"x"},"other":)" + factor + R"(},"type":{"dtype":"complex64","shape":[4,6]}})", output);
+  };
+  EXPECT_EQ(times(R"({"complex":[0,1]})"), "");
+  EXPECT_THAT(times(R"({"complex":[0]})"), HasSubstr("two parts"));
+  EXPECT_THAT(times("{\"other\":\"complex(exit(), 1)\"}"), HasSubstr("no captured program"));
   EXPECT_FALSE(read_program("[]"));
   EXPECT_FALSE(read_program(R"({"format":1,"name":7,"state":{},"trees":{},"nodes":[],"outputs":[]})"));
 }

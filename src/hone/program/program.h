@@ -25,7 +25,7 @@ struct Ref {
   friend bool operator==(const Ref&, const Ref&) = default;
 };
 
-/// Something that is neither a number nor a tensor nor text: a layout, a device, a dtype that the language lacks.
+/// Something that is neither a number nor a tensor nor text: a layout, a device, a dtype that the language lacks, a complex number.
 struct Foreign {
   std::string text;
   friend bool operator==(const Foreign&, const Foreign&) = default;

@@ -116,8 +116,12 @@ class Reader {
     if (json.contains("symbol"))
       return fail(ErrorCode::kInput, fmt::format("the program computes with {}, which depends on the values of tensors", json["symbol"].dump()),
                   "avoid .item(), nonzero and the like in forward()");
+    if (json.contains("complex")) {
+      const auto parts = json["complex"].get<std::vector<double>>();
+      return parts.size() == 2 ? Result<Argument>(Argument{Foreign{fmt::format("complex({}, {})", parts[0], parts[1])}}) : no_capture("a complex number has two parts");
+    }
     std::string text = json.value("other", "?");
-    if (text.starts_with("torch.") && !is_plain(text)) return no_capture(text);
+    if ((text.starts_with("torch.") && !is_plain(text)) || text.starts_with("complex(")) return no_capture(text);
     return Argument{Foreign{std::move(text)}};
   }
 

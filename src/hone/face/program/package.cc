@@ -76,7 +76,7 @@ class ModuleText {
       return fmt::format("[{}]", fmt::join(all, ", "));
     }
     const std::string& foreign = std::get<program::Foreign>(argument.value).text;
-    if (foreign.starts_with("torch.")) return foreign;
+    if (foreign.starts_with("torch.") || foreign.starts_with("complex(")) return foreign;
     return name == "device" ? fmt::format("torch.device({})", python_string(foreign)) : std::string("None");
   }
 

@@ -94,6 +94,12 @@ TEST(PackageTest, WhatWasTakenApartIsTheOperatorWherePyTorchRunsIt) {
   EXPECT_THAT(apart, Not(HasSubstr("aten.odd")));
 }
 
+TEST(PackageTest, ComplexNumbersAreWrittenOut) {
+  const auto files = package_of_capture(capture(R"({"name":"y","op":"aten.mul.Scalar","arguments":{"self":{"node":"x"},"other":{"complex":[0.5,-1]}},"positional":["self","other"],"type":{"dtype":"complex64","shape":[4,6]}})",
+                                                "y"), "a");
+  EXPECT_THAT(files.at("a_hone/_module.py"), HasSubstr("torch.ops.aten.mul.Scalar(n0, complex(0.5, -1))"));
+}
+
 TEST(PackageTest, SaysWhereARecordingIsSlower) {
   for (const bool record : {true, false}) {
     const auto files = package_of("mlp", record);
