@@ -73,7 +73,7 @@ def backend(module: torch.fx.GraphModule, inputs: Sequence[Any], *, options: dic
     return whole(module, inputs)
 
 
-HARMLESS = ("set_grad_enabled", "inference_mode", "autocast", "assert", "check", "constrain", "vmap", "grad_", "dual_level", "lazy_load")
+HARMLESS = ("set_grad_enabled", "inference_mode", "autocast", "assert", "check", "constrain", "vmap", "grad_", "dual_level", "lazy_load", "saved_tensors_hooks")
 
 
 def acts(module: torch.fx.GraphModule) -> str:
@@ -91,8 +91,8 @@ def acts(module: torch.fx.GraphModule) -> str:
 
 
 def nests(module: torch.fx.GraphModule) -> bool:
-    """Whether calls of other graphs or contexts are in it (checkpoints, autocast within forward()): AOTAutograd writes down what they come to."""
-    return any(isinstance(node.target, torch._ops.HigherOrderOperator) or getattr(node.target, "__name__", "") == "_enter_autocast"
+    """Whether calls of other graphs or contexts are in it (checkpoints, autocast or torch.func within forward()): AOTAutograd writes down what they come to."""
+    return any(isinstance(node.target, torch._ops.HigherOrderOperator) or getattr(node.target, "__name__", "") in ("_enter_autocast", "_grad_increment_nesting", "_vmap_increment_nesting")
                for node in module.graph.nodes if node.op == "call_function")
 
 

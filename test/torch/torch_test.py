@@ -272,11 +272,14 @@ def cases():
         # Graphs and contexts within a graph
         weight = torch.randn(4, 4)
 
+        def slope(x):
+            return torch.func.grad(lambda y: F.gelu(y @ weight).sum())(x)
+
         def within(x):
             with torch.autocast("cpu", dtype=torch.bfloat16):
                 y = F.gelu(x @ weight)
             return y.float() * 2
-        for function in (within, lambda x: torch.utils.checkpoint.checkpoint(lambda y: F.gelu(y @ weight), x, use_reentrant=False)):
+        for function in (within, slope, lambda x: torch.utils.checkpoint.checkpoint(lambda y: F.gelu(y @ weight), x, use_reentrant=False)):
             graphs = report_of(function, torch.randn(4, 4))
             assert graphs and all(graph["state"] == "done" for graph in graphs), graphs
         # What holds for the whole process is set by the program's calls alone.
