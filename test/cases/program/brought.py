@@ -746,6 +746,7 @@ class Enc2(nn.Module):
 
 
 def encoder_padded():
+    torch.backends.mha.set_fastpath_enabled(False)  # eager's other way gives zeros for the padding
     return (Enc2(), [randn(2, 6, 16), torch.tensor([[False] * 6, [False] * 4 + [True] * 2])])
 
 
