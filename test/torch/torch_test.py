@@ -179,6 +179,44 @@ def cases():
                 near(found.double(), wanted.double(), 1e-4)
             assert all(graph["state"] == "done" for graph in hone_torch.report(module).graphs), str(hone_torch.report(module))
 
+    def dynamic():
+        """Twelve models with batches of several sizes: answers and gradients as without hone, and no more graphs than PyTorch's own backend has."""
+        import copy
+        import torch.utils._pytree as pytree
+        from torch._dynamo.utils import counters
+        sys.path.insert(0, str(ROOT / "test/cases/program"))
+        import brought
+        import brought_later
+        tensors = lambda tree: [leaf for leaf in pytree.tree_leaves(tree) if isinstance(leaf, torch.Tensor)]
+        for name in "bert vit convnext efficientnet unet mamba swin dit conformer deepfm dlrm wavenet".split():
+            torch.manual_seed(0)
+            module, inputs = getattr(brought if hasattr(brought, name) else brought_later, name)()
+            module, count = module.eval(), inputs[0].shape[0]
+            other, graphs = copy.deepcopy(module), {}
+            for nested in ("hone", "aot_eager"):
+                for gradient in (False, True):
+                    fast = compiled(module, when="never") if nested == "hone" else torch.compile(module, backend=nested)
+                    torch._dynamo.reset()
+                    counters.clear()
+                    for rows in (count, count + 1, 2 * count + 1):
+                        given = [tensor[torch.arange(rows) % count] for tensor in inputs]
+                        with torch.set_grad_enabled(gradient):
+                            found, wanted = tensors(fast(*given)), tensors(other(*given))
+                        for a, b in zip(found, wanted, strict=True):
+                            near(a.detach(), b.detach(), 1e-4)
+                        if gradient:
+                            for results, owner in ((found, module), (wanted, other)):
+                                owner.zero_grad()
+                                sum(result.square().mean() for result in results if result.requires_grad).backward()
+                            for a, b in zip(module.parameters(), other.parameters()):
+                                if b.grad is not None:
+                                    near(a.grad, b.grad, 1e-4)
+                    graphs[nested, gradient] = counters["stats"]["unique_graphs"]
+                    states = [(graph["state"], graph["why"]) for graph in hone_torch.report(module).graphs]
+                    assert nested != "hone" or (states and all(state == "done" for state, _ in states)), (name, states)
+            print(name, graphs, flush=True)
+            assert all(graphs["hone", gradient] <= graphs["aot_eager", gradient] for gradient in (False, True)), (name, graphs)
+
     def later():
         module, x = Norm(), torch.randn(512, 512)
         fast = compiled(module, when="later")
@@ -472,7 +510,7 @@ def cases():
             near(torch.load(file.name, weights_only=False)(x), wanted)
 
     return {name: function for name, function in locals().items() if callable(function) and function.__name__ in
-            ("inference", "nested", "training", "shapes", "models", "later", "off", "autocast", "aliases", "refused", "package", "kinds", "model_new", "resume", "threads", "saved")}
+            ("inference", "nested", "training", "shapes", "models", "dynamic", "later", "off", "autocast", "aliases", "refused", "package", "kinds", "model_new", "resume", "threads", "saved")}
 
 
 def main():
