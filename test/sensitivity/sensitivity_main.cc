@@ -73,8 +73,9 @@ std::vector<Outcome> read_record(const std::string& file) {
 /// Judges the mutants of one task; "done" as verdict of the last line says that all were.
 std::vector<Outcome> judge_task(const task::Task& task) {
   std::vector<Outcome> all;
-  if (const auto leaks = evaluate::self_test(task, base::secret_seed()); !leaks.empty())
-    return {{task.name, "", "", "error", leaks.front()}};
+  const auto leaks = evaluate::self_test(task, base::secret_seed());
+  if (!leaks) return {{task.name, "", "", "error", leaks.error().to_string()}};
+  if (!leaks->empty()) return {{task.name, "", "", "error", leaks->front().describe(task)}};
   evaluate::VerifierOptions options;
   options.optimisation = "-O1";
   options.deadline = std::chrono::seconds(5);  // at tiny shapes more than enough
