@@ -8,6 +8,7 @@
 #include "hone/pattern/cpp_conv.h"
 #include "hone/pattern/cpp_matmul.h"
 #include "hone/pattern/cpp_pool.h"
+#include "hone/pattern/cpp_sort.h"
 #include "hone/pattern/cpp_writer.h"
 #include "hone/pattern/library.h"
 #include "hone/pattern/names.h"
@@ -15,6 +16,7 @@
 #include "hone/pattern/parts.h"
 #include "hone/pattern/plain.h"
 #include "hone/pattern/pool_counts.h"
+#include "hone/pattern/sorting.h"
 #include "hone/pattern/template.h"
 
 namespace hone::pattern {
@@ -209,6 +211,10 @@ std::vector<Offer> direct_cpp_offers(const task::Task& given, std::vector<std::s
   };
   add("conv", "pack patches and tile", conv_cpp(task));
   add("pool", "tap by tap", pool_cpp(task));
+  if (has_sort(task.primitive)) {
+    add("topk", "keep the first", topk_cpp(task));
+    if (offers.empty()) add("sort", "sort rows", sort_cpp(task));
+  }
   if (!offers.empty()) return offers;
   auto program = find_program(task, {.scans = true, .slices = true});
   if (!program) {

@@ -1,12 +1,12 @@
-# cpu_header_test.cc and cpu_matmul_test.cc once for each instruction set that hone/cpu.h knows. The programs skip
+# cpu_header_test.cc, cpu_matmul_test.cc and cpu_sort_test.cc once for each instruction set that hone/cpu.h knows. The programs skip
 # themselves on a CPU that lacks theirs.
 set(cpu_header ${CMAKE_CURRENT_LIST_DIR})
-set(cpu_header_tests hone_target_toolchain_cpu_header_test hone_target_toolchain_cpu_matmul_test)
+set(cpu_header_tests hone_target_toolchain_cpu_header_test hone_target_toolchain_cpu_matmul_test hone_target_toolchain_cpu_sort_test)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(cpu_flags_avx2 -mavx2 -mfma -mf16c)
   set(cpu_flags_avx512 -mavx512f -mavx512vl -mavx512bw -mavx512dq -mfma -mf16c)
   set(cpu_flags_products ${cpu_flags_avx512} -mavx512vnni)
-  foreach(build header_avx2 header_avx512 matmul_avx2 matmul_avx512 matmul_products)
+  foreach(build header_avx2 header_avx512 matmul_avx2 matmul_avx512 matmul_products sort_avx2 sort_avx512)
     string(REPLACE "_" ";" words ${build})
     list(GET words 0 file)
     list(GET words 1 isa)

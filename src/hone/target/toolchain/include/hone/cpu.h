@@ -15,6 +15,7 @@
 #include "hone/cpu/loops.h"
 #include "hone/cpu/reduce.h"
 #include "hone/cpu/scan.h"
+#include "hone/cpu/sort.h"
 #include "hone/cpu/vector.h"
 #include "hone/cpu/whole.h"
 #include "hone/cpu/windows.h"
