@@ -18,24 +18,42 @@ struct Together {
   std::string body;
 };
 
+struct Written {
+  std::vector<Together> groups;
+  std::set<std::string> requirements;
+  bool apart = false;   ///< some are stored element by element
+};
+
+Result<Written> write(const std::vector<JoinedPieces>& pieces) {
+  Written all;
+  for (const JoinedPieces& piece : pieces) {
+    HONE_TRY(const Program program, find_program(piece.task, {.slices = true, .placed = piece.placed}));
+    if (program.has_reductions()) return fail(ErrorCode::kUnavailable, "a piece is reduced, not element-wise");
+    HONE_TRY(const Way way, way_for(program, true));
+    CppWriter writer(program, way, {});
+    all.requirements.insert(writer.requirements());
+    all.apart = all.apart || (!writer.vectorisable() && !writer.stores_in_turns());
+    const task::IntExpr rows = program.row_axes.empty() ? task::IntExpr(1) : program.rows(), length = program.row_length();
+    if (all.groups.empty() || !(all.groups.back().rows == rows) || !(all.groups.back().length == length)) all.groups.push_back({rows, length, {}});
+    std::string& body = all.groups.back().body;
+    body += "    {\n" + writer.row_prologue("row", "      ");
+    body += writer.pass_text(0, "      ", Span::kSlice) + "    }\n";
+  }
+  return all;
+}
+
 }  // namespace
 
 Result<std::string> concat_cpp(const task::Task& task) {
   HONE_TRY(const std::vector<Piece> pieces, pieces_of(task));
-  std::vector<Together> groups;
-  std::set<std::string> requirements;
-  for (const Piece& piece : pieces) {
-    HONE_TRY(const Program program, find_program(piece.task, {.slices = true, .placed = {piece.placed}}));
-    if (program.has_reductions()) return fail(ErrorCode::kUnavailable, "a piece is reduced, not element-wise");
-    HONE_TRY(const Way way, way_for(program));
-    CppWriter writer(program, way, {});
-    requirements.insert(writer.requirements());
-    const task::IntExpr rows = program.row_axes.empty() ? task::IntExpr(1) : program.rows(), length = program.row_length();
-    if (groups.empty() || !(groups.back().rows == rows) || !(groups.back().length == length)) groups.push_back({rows, length, {}});
-    std::string& body = groups.back().body;
-    body += "    {\n" + writer.row_prologue("row", "      ");
-    body += writer.pass_text(0, "      ", Span::kSlice) + "    }\n";
-  }
+  std::vector<JoinedPieces> each;
+  for (const Piece& piece : pieces) each.push_back({piece.task, {piece.placed}});
+  HONE_TRY(Written written, write(each));
+  // Pieces that take turns are stored together, if they can be.
+  if (written.apart)
+    if (const auto joined = joined_pieces(task))
+      if (auto together = write(*joined); together && !together->apart) written = std::move(*together);
+  auto& [groups, requirements, apart] = written;
   std::string functions, launches;
   for (size_t k = 0; k < groups.size(); ++k) {
     const Together& group = groups[k];

@@ -57,6 +57,21 @@ std::string CppWriter::output_tensor(int id) const {
   return base.is_constant() && base.constant() == 0 ? output_name(id) : output_name(id) + " + " + parenthesised(base);
 }
 
+std::string CppWriter::output_row(int id) const {
+  const std::string name = output_name(id);
+  return std::ranges::count(program_.nest.graph->output_names, name) > 1 ? fmt::format("{}_{}", name, id) : name;
+}
+
+bool CppWriter::stores_in_turns() const {
+  if (program_.passes.size() != 1 || program_.passes.front().stores.size() != 2) return false;
+  const int first = program_.passes.front().stores[0], second = program_.passes.front().stores[1];
+  const auto a = program_.nest.placed.find(first), b = program_.nest.placed.find(second);
+  if (a == program_.nest.placed.end() || b == program_.nest.placed.end() || output_name(first) != output_name(second)) return false;
+  const auto alike = [&](int axis) { return program_.nest.stride(first, axis) == program_.nest.stride(second, axis); };
+  return b->second.base - a->second.base == IntExpr(1) && program_.nest.stride(first, vector_axis()) == IntExpr(2) &&
+         std::ranges::all_of(program_.nest.order, alike);
+}
+
 std::string CppWriter::tensor_type(int id) const { return storage_type(program_.node(id).type.dtype); }
 
 std::set<std::string> symbols_of(const task::Task& task) {
@@ -160,18 +175,48 @@ bool CppWriter::is_side_by_side(int id) const {
   return !program_.nest.has(id, vector_axis()) || is_one(program_.nest.stride(id, vector_axis()));
 }
 
-bool CppWriter::vectorisable() const {
+int CppWriter::row_index(int node) const {
+  const auto access = program_.nest.access.find(node);
+  int index = access == program_.nest.access.end() ? -1 : access->second.index;
+  while (index >= 0 && is_view(index)) index = program_.node(index).operands[0];
+  return index >= 0 && program_.is_row_value(index) ? index : -1;
+}
+
+int CppWriter::leaf_index(int node) const {
+  const auto access = program_.nest.access.find(node);
+  int index = access == program_.nest.access.end() ? -1 : access->second.index;
+  while (index >= 0 && is_view(index)) index = program_.node(index).operands[0];
+  if (index < 0 || !is_leaf(index) || !program_.nest.has(index, vector_axis()) || !is_side_by_side(index)) return -1;
+  const auto own = program_.nest.access.find(index);
+  return own != program_.nest.access.end() && own->second.index >= 0 ? -1 : index;
+}
+
+bool CppWriter::only_picks(int id) const {
+  const auto& nodes = program_.nest.graph->nodes;
+  bool picks = false;
+  for (size_t user = 0; user < nodes.size(); ++user) {
+    const auto& operands = nodes[user].operands;
+    const auto at = std::find(operands.begin(), operands.end(), id);
+    if (at == operands.end()) continue;
+    const int reader = static_cast<int>(user);
+    picks = is_view(reader) ? only_picks(reader) : at == operands.begin() + 1 && (row_index(reader) >= 0 || leaf_index(reader) >= 0);
+    if (!picks) return false;
+  }
+  return picks && std::ranges::find(program_.nest.graph->outputs, id) == program_.nest.graph->outputs.end();
+}
+
+bool CppWriter::vectorisable(bool apart_too) const {
   const auto& graph = *program_.nest.graph;
   if (!scans_can_be_written()) return false;
   // What is read more often than once had better be turned over first.
   const bool apart = program_.passes.size() == 1;
   for (const int input : element_inputs_)
     if (!apart && !is_side_by_side(input)) return false;
-  // One index a row, known before its loops.
+  // An index is known before any loop.
   for (const auto& [node, access] : program_.nest.access)
-    if (access.index >= 0 && (!program_.is_row_value(access.index) || program_.depth[static_cast<size_t>(access.index)] > 0)) return false;
+    if (access.index >= 0 && program_.depth[static_cast<size_t>(access.index)] > 0) return false;
   for (const int output : graph.outputs)
-    if (!is_side_by_side(output)) return false;
+    if (!is_side_by_side(output) && !(apart_too && apart && program_.inner_axes.size() == 1)) return false;
   for (size_t id = 0; id < graph.nodes.size(); ++id) {
     const Node& node = graph.nodes[id];
     // The index that an arg-reduction keeps is that of one loop. By columns it lies in lanes of 32 bits: good
@@ -183,7 +228,7 @@ bool CppWriter::vectorisable() const {
     }
     if (program_.is_row_value(static_cast<int>(id))) continue;
     if (node.prim == Prim::kIota && !program_.nest.axis_of_dim(static_cast<int>(id), node.attr<int64_t>("axis"))) return false;
-    const bool iota_like = node.prim == Prim::kIota || node.prim == Prim::kSymbol;
+    const bool iota_like = node.prim == Prim::kIota || node.prim == Prim::kSymbol || only_picks(static_cast<int>(id));
     if (way_ == Way::kVector32 && !fits_32(node.type.dtype) && !iota_like) return false;
   }
   return true;
@@ -222,7 +267,8 @@ std::string CppWriter::row_prologue(const std::string& from, const std::string& 
   for (const int input : element_inputs_)
     if (std::find(local_.begin(), local_.end(), input) == local_.end()) pointer(input, leaf_name(input), leaf_tensor(input), "const ");
   for (const Pass& pass : program_.passes)
-    for (const int output : pass.stores) pointer(output, output_name(output), output_tensor(output), "");
+    for (const int output : pass.stores)
+      if (output == pass.stores.front() || !stores_in_turns()) pointer(output, output_row(output), output_tensor(output), "");
   for (const int output : program_.column_outputs) pointer(output, output_name(output), output_tensor(output), "");
   return text;
 }
@@ -248,9 +294,8 @@ std::string CppWriter::keep_prologue(const std::string& indent, const std::strin
 
 /// What a row's index adds to where `node` is read: " + v7 * D"; empty without one.
 std::string CppWriter::picked(int node) {
-  const auto access = program_.nest.access.find(node);
-  if (access == program_.nest.access.end() || access->second.index < 0) return {};
-  return fmt::format(" + {} * {}", row(access->second.index), parenthesised(access->second.index_stride));
+  const int index = row_index(node);
+  return index < 0 ? "" : fmt::format(" + {} * {}", row(index), parenthesised(program_.nest.access.at(node).index_stride));
 }
 
 std::string CppWriter::element_pointer(int node, const std::string& tensor) const {
@@ -303,6 +348,14 @@ std::string CppWriter::compute_element(int id) {
   if (is_leaf(id)) {
     const std::string at = element_pointer(id, leaf_name(id)) + picked(id);
     const bool vector = program_.nest.has(id, vector_axis());
+    const auto access = program_.nest.access.find(id);
+    if (access != program_.nest.access.end() && access->second.index >= 0 && row_index(id) < 0) {
+      const std::string step = vector ? program_.nest.stride(id, vector_axis()).to_cpp() : "0";
+      const int leaf = leaf_index(id);
+      const std::string index = leaf >= 0 ? element_pointer(leaf, leaf_name(leaf)) : element(access->second.index);
+      return fmt::format("hone::load_picked<{}>({}, {}, {}, {}, n){}", type, at, step, index,
+                         access->second.index_stride.to_cpp(), node.type.dtype == DType::kBool ? " != " + type + "{}" : "");
+    }
     const std::string loaded = is_side_by_side(id) ? fmt::format("hone::load_n<{}>({}, n)", type, at)
                                                    : fmt::format("hone::load_apart<{}>({}, {}, n)", type, at, parenthesised(program_.nest.stride(id, vector_axis())));
     if (node.type.dtype == DType::kBool)
@@ -412,9 +465,10 @@ std::string CppWriter::aligned_head(size_t number, const std::string& indent, co
   const bool scans = std::any_of(nodes.begin(), nodes.end(), [](const Node& node) { return task::is_scan(node.prim); });
   if (!pass.reductions.empty() || pass.stores.empty() || scans) return {};
   const int output = pass.stores.front();
+  if (!is_side_by_side(output)) return {};
   return fmt::format("{0}int64_t head{4} = 0;\n{0}if constexpr (STREAM) {{\n{0}  [[maybe_unused]] const int64_t j = {1};\n"
                      "{0}  head{4} = hone::before_boundary<{2}>({3});\n{0}}}\n",
-                     indent, start, vector, element_pointer(output, output_name(output)), number);
+                     indent, start, vector, element_pointer(output, output_row(output)), number);
 }
 
 std::string CppWriter::pass_text(size_t number, const std::string& indent, Span span) {
@@ -436,7 +490,13 @@ std::string CppWriter::pass_text(size_t number, const std::string& indent, Span 
   }
   for (const int id : pass.stores) {
     const std::string value = element(id);
-    body_.push_back(fmt::format("hone::put<STREAM>({}, {}, n);", element_pointer(id, output_name(id)), value));
+    const std::string to = element_pointer(id, output_row(id));
+    if (stores_in_turns()) {
+      if (id == pass.stores.front()) body_.push_back(fmt::format("hone::put_turns<STREAM>({}, {}, {}, n);", to, value, element(pass.stores.back())));
+      continue;
+    }
+    body_.push_back(is_side_by_side(id) ? fmt::format("hone::put<STREAM>({}, {}, n);", to, value)
+                                        : fmt::format("hone::put_apart({}, {}, {}, n);", to, program_.nest.stride(id, vector_axis()).to_cpp(), value));
   }
   std::string vector = way_ == Way::kVector32 ? "f32v" : "f64v";
   if (!pass.reductions.empty()) {
@@ -603,10 +663,10 @@ std::string CppWriter::row_stores(const std::string& indent) {
   return text;
 }
 
-Result<Way> way_for(const Program& program) {
+Result<Way> way_for(const Program& program, bool apart) {
   for (const Way way : {Way::kVector32, Way::kVector64}) {
     const CppWriter writer(program, way, {});
-    if (writer.vectorisable()) return way;
+    if (writer.vectorisable(apart)) return way;
   }
   return fail(ErrorCode::kUnavailable, "the innermost axis is not contiguous in every tensor");
 }

@@ -22,7 +22,8 @@ enum class Span : uint8_t { kWhole, kSlice };
 [[nodiscard]] std::string arguments_of(const task::Task& task);
 
 /// Vectors of 32-bit lanes where every value fits them, else of 64-bit lanes. kUnavailable: neither will do.
-[[nodiscard]] Result<Way> way_for(const Program& program);
+/// `apart`: outputs may be written element by element, every so manyth.
+[[nodiscard]] Result<Way> way_for(const Program& program, bool apart = false);
 
 class CppWriter {
  public:
@@ -55,14 +56,20 @@ class CppWriter {
   /// One sentence: "max; sum; write y".
   [[nodiscard]] std::string outline() const { return program_.outline(); }
 
-  /// True when the innermost loop axis is unit-stride or absent in everything it touches; of one pass, in everything it writes.
-  [[nodiscard]] bool vectorisable() const;
+  /// True when the innermost loop axis is unit-stride or absent in everything it touches; of one pass, in everything it writes, or not even
+  /// there where outputs may lie `apart`.
+  [[nodiscard]] bool vectorisable(bool apart = false) const;
   [[nodiscard]] bool stores_elements() const;
+  /// Two outputs whose elements take turns in one tensor: they are stored together, side by side.
+  [[nodiscard]] bool stores_in_turns() const;
 
  private:
   [[nodiscard]] std::string tensor_type(int id) const;
   [[nodiscard]] std::string offset(int node, const std::vector<int>& axes) const;
   [[nodiscard]] std::string element_pointer(int node, const std::string& tensor) const;
+  [[nodiscard]] int row_index(int node) const;           ///< the row value that says where it is picked from; -1: none does
+  [[nodiscard]] int leaf_index(int node) const;          ///< what is read side by side and says it for every element; -1: it is computed
+  [[nodiscard]] bool only_picks(int id) const;           ///< read as such an index and as nothing else: never in a vector
   std::string picked(int node);
   std::string element(int id);
   std::string compute_element(int id);
@@ -79,6 +86,7 @@ class CppWriter {
   [[nodiscard]] bool is_side_by_side(int id) const;      ///< neighbours along the vector are neighbours in memory, or one value
   [[nodiscard]] int vector_axis() const { return program_.inner_axes.back(); }
   [[nodiscard]] std::string output_name(int id) const { return program_.name_of_output(id); }
+  [[nodiscard]] std::string output_row(int id) const;     ///< what its row pointer is called, without _row
   [[nodiscard]] std::string output_tensor(int id) const;  ///< where it begins: "y", "y + D"
   [[nodiscard]] std::string prefetches(size_t pass) const;
   [[nodiscard]] std::string aligned_head(size_t number, const std::string& indent, const char* start, const std::string& vector) const;

@@ -235,7 +235,7 @@ TEST(NormalForm, PicksBeforeItComputes) {
   EXPECT_EQ(seen_by_output(sorted.primitive), task::Prim::kTakeAlongAxis);
 }
 
-TEST(Nest, OneIndexARowIsFollowed) {
+TEST(Nest, IndicesAreFollowedByTheRowOrByTheElement) {
   const auto pattern_of = [](const char* compute, const std::vector<std::string>& inputs) {
     std::vector<std::string> why_not;
     const auto offers = offers_cpp(task_of(compute, inputs, "B=2,D=3"), why_not);
@@ -243,8 +243,9 @@ TEST(Nest, OneIndexARowIsFollowed) {
   };
   EXPECT_EQ(pattern_of("y = embedding(t, w) * 2.0", {"t=i64[B]", "w=f32[7,D]"}), "map");
   EXPECT_EQ(pattern_of("y = logsumexp(x, axis=1) - take_along_axis(x, t.reshape(B, 1), axis=1).reshape(B)", {"x=f32[B,D]", "t=i64[B]"}), "rows");
-  // An index for each element would be a gather in the innermost loop.
-  EXPECT_NE(pattern_of("y = take_along_axis(x, t, axis=1) + 1.0", {"x=f32[B,D]", "t=i64[B,D]"}), "map");
+  EXPECT_EQ(pattern_of("y = take_along_axis(x, t, axis=1) + 1.0", {"x=f32[B,D]", "t=i64[B,D]"}), "map");
+  // An index that is known only behind a loop over the row is not there when the loop reads.
+  EXPECT_NE(pattern_of("y = take_along_axis(x, i64(sum(t, axis=1, keepdims=true)) % D, axis=1)", {"x=f32[B,D]", "t=i64[B,D]"}), "map");
 }
 
 TEST(Compose, PartsKeepTheirNamesApart) {

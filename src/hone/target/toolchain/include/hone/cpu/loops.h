@@ -12,6 +12,7 @@
 #include "hone/cpu/arithmetic.h"
 #include "hone/cpu/memory.h"
 #include "hone/cpu/reducers.h"
+#include "hone/cpu/turns.h"
 
 /// For loop bodies: they are called from several places and must still become part of the loop.
 #define HONE_BODY __attribute__((always_inline))
@@ -25,13 +26,28 @@ template <class V, class T>
 HONE_INLINE V load_n(const T* p, All, Lane<V> = 0) { return load<V>(p); }
 template <class V, class T>
 HONE_INLINE V load_apart(const T* p, int64_t step, All) {
+  if (step == 2) return load_every_second<V>(p);
   V v{};
   HONE_UNROLL(16)
   for (int i = 0; i < width<V>; ++i) v[i] = load<Lane<V>>(p + i * step);
   return v;
 }
+template <class V, class T, class I>
+HONE_INLINE V load_picked(const T* p, int64_t step, I index, int64_t stride, All) {
+  V v{};
+  HONE_UNROLL(16)
+  for (int i = 0; i < width<V>; ++i) v[i] = load<Lane<V>>(p + (i * step + static_cast<int64_t>(index[i]) * stride));
+  return v;
+}
 template <class T, class V>
 HONE_INLINE void store_n(T* p, V v, All) { store(p, v); }
+template <class T, class V>
+HONE_INLINE void put_apart(T* p, int64_t step, V v, All) {
+  T all[width<V>];
+  store(all, v);
+  HONE_UNROLL(16)
+  for (int i = 0; i < width<V>; ++i) p[i * step] = all[i];
+}
 
 /// Stores n lanes; with STREAM past the caches where p is aligned for it. Streaming leaves the line out
 /// of the cache and saves reading it first: right for outputs that nobody reads again soon.
@@ -45,6 +61,18 @@ HONE_INLINE void put(T* p, V v, All) {
 }
 template <bool STREAM, class T, class V>
 HONE_INLINE void put(T* p, V v, int64_t n) { store_n(p, v, n); }
+
+/// Stores the first n lanes of a and b in turns, a0 b0 a1 b1 …
+template <bool STREAM, class T, class V>
+HONE_INLINE void put_turns(T* p, V a, V b, All) {
+  put<STREAM>(p, first_turns(a, b), All{});
+  put<STREAM>(p + width<V>, last_turns(a, b), All{});
+}
+template <bool STREAM, class T, class V>
+HONE_INLINE void put_turns(T* p, V a, V b, int64_t n) {
+  store_n(p, first_turns(a, b), 2 * n < width<V> ? 2 * n : width<V>);
+  if (2 * n > width<V>) store_n(p + width<V>, last_turns(a, b), 2 * n - width<V>);
+}
 
 /// body(j, n) for j = 0, width, 2 width, … below count.
 template <class V, int UNROLL, class Body>

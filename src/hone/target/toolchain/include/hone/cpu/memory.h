@@ -186,6 +186,14 @@ HONE_INLINE V load_apart(const T* p, int64_t step, int64_t n) {
   return v;
 }
 
+/// The first n elements of those that each lane's index says, `stride` apart, from places that lie `step` apart from p on. `index`: a vector, or a pointer.
+template <class V, class T, class I>
+HONE_INLINE V load_picked(const T* p, int64_t step, I index, int64_t stride, int64_t n) {
+  V v{};
+  for (int i = 0; i < n; ++i) v[i] = load<Lane<V>>(p + (i * step + static_cast<int64_t>(index[i]) * stride));
+  return v;
+}
+
 template <class T, class V>
 HONE_INLINE void store(T* p, V v) {
   if constexpr (!Vector<V>) {
@@ -208,6 +216,14 @@ HONE_INLINE void store_n(T* p, V v, int64_t n) {
   } else {
     detail::store_raw(p, detail::to_raw<V, T>(v), static_cast<int>(n));
   }
+}
+
+/// Stores the first n lanes `step` elements apart from p on.
+template <class T, class V>
+HONE_INLINE void put_apart(T* p, int64_t step, V v, int64_t n) {
+  T all[width<V>];
+  store(all, v);
+  for (int i = 0; i < n; ++i) p[i * step] = all[i];
 }
 
 /// Stores past the caches: for large outputs nobody reads soon. p must be aligned to the bytes
