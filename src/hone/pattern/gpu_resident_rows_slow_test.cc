@@ -60,7 +60,7 @@ TEST_P(GpuSplitColumns, AreAccepted) {
     auto split = gpu::split_columns(emulated.program(), language), whole = gpu::columns(emulated.program(), language);
     ASSERT_TRUE(split) << split.error().to_string();
     ASSERT_TRUE(whole) << whole.error().to_string();
-    split->config = {{"ACROSS", 8}, {"DOWN", 8}, {"VEC", 2}, {"UNROLL", 1}, {"BLOCKS", 1}};
+    split->config = {{"ACROSS", 8}, {"DOWN", 8}, {"VEC", 2}, {"UNROLL", 2}, {"BLOCKS", 2}};
     whole->config = {{"ACROSS", 8}, {"DOWN", 8}, {"VEC", 2}, {"HELD", 1}, {"UNROLL", 2}};   // long_columns
     for (const kernel::Kernel& kernel : {*split, *whole}) {
       emulated.expect_accepted(kernel);
