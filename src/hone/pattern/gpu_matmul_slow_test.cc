@@ -161,6 +161,10 @@ TEST_P(GpuMatmul, EveryOfferIsAccepted) {
     ASSERT_FALSE(offers.empty());
     if (c.first && language == Language::kHip) continue;
     if (c.last) offers.erase(offers.begin(), offers.end() - 1);
+    // Cases of groups are about what writes both factors anew, wherever that comes.
+    if (c.name.starts_with("groups"))
+      std::erase_if(offers, [](const Offer& offer) { return offer.action.find("copy engine") != std::string::npos || offer.action.find("as they lie") != std::string::npos; });
+    ASSERT_FALSE(offers.empty());
     if (c.first) offers.erase(offers.begin() + 1, offers.end());
     bool other = language == Language::kHip;
     for (size_t i = 0; i < offers.size(); ++i) {
