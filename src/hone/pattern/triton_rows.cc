@@ -63,7 +63,7 @@ Result<kernel::Kernel> map(const Program& program) {
   const std::string indent = "    ";
   std::string body = tile.rows_prologue(indent) + tile.places_prologue(indent);
   for (size_t pass = 0; pass < program.passes.size(); ++pass) body += tile.pass_held(pass, indent);
-  body += tile.row_stores(indent);
+  body += tile.row_stores(indent, " & (tl.program_id(0) % blocks == 0)");   // a row's first program
   const bool crossed = is_crossed(program);
   const int64_t block = covering(largest(*program.task, program.row_length()), 1, crossed ? 32 : 1024);
   const int64_t rows = covering(largest(*program.task, program.rows()), 1, std::max<int64_t>(1, (crossed ? 1024 : kMapTile) / block));

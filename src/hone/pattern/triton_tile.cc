@@ -222,7 +222,7 @@ std::string TritonTile::element(int id) {
   return assign(id, lanes_operation(node, operands, types));
 }
 
-std::string TritonTile::store(int output, const std::string& indent) {
+std::string TritonTile::store(int output, const std::string& indent, const std::string& once) {
   indent_ = indent;
   const std::string value = element(output);
   const DType dtype = program_.node(output).type.dtype;
@@ -230,7 +230,7 @@ std::string TritonTile::store(int output, const std::string& indent) {
   const auto placed = nest_.placed.find(output);
   std::string place = pointer(output, program_.name_of_output(output), placed == nest_.placed.end() ? IntExpr(0) : placed->second.base);
   if (std::none_of(kept_.begin(), kept_.end(), [&](int axis) { return nest_.has(output, axis); })) place += " + row * 0";
-  line(fmt::format("tl.store({}, {}, mask={})", place, stored, is_kept(output) ? "row_in" : "row_in & at_in"), false);
+  line(fmt::format("tl.store({}, {}, mask={})", place, stored, is_kept(output) ? "row_in" + once : "row_in & at_in"), false);
   std::string text;
   std::swap(text, lines_);
   return text;
@@ -294,9 +294,9 @@ std::string TritonTile::pass_looped(size_t pass, const std::string& indent) {
   return text;
 }
 
-std::string TritonTile::row_stores(const std::string& indent) {
+std::string TritonTile::row_stores(const std::string& indent, const std::string& once) {
   std::string text;
-  for (const int id : program_.row_outputs) text += store(id, indent);
+  for (const int id : program_.row_outputs) text += store(id, indent, once);
   return text;
 }
 

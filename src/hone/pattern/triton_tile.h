@@ -41,13 +41,14 @@ class TritonTile {
   /// Those of a pass in segments of BLOCK, with a loop of its own.
   [[nodiscard]] std::string pass_looped(size_t pass, const std::string& indent);
   /// Outputs without places along a row.
-  [[nodiscard]] std::string row_stores(const std::string& indent);
+  [[nodiscard]] std::string row_stores(const std::string& indent, const std::string& once = "");
 
   /// A value that is there already: a product's tile.
   void bind(int id, const std::string& text) { names_[id] = text; }
   /// The lines that compute a node, and its name.
   [[nodiscard]] std::pair<std::string, std::string> value(int id, const std::string& indent);
-  [[nodiscard]] std::string store(int output, const std::string& indent);
+  /// `once`: of what has no axis along a tile, where several programs have tiles of a row, " & " and which of them stores it.
+  [[nodiscard]] std::string store(int output, const std::string& indent, const std::string& once = "");
   /// "requires = […]\n", or nothing.
   [[nodiscard]] std::string requirements() const;
   /// kUnavailable where a node is more than one of a single element.
