@@ -1,6 +1,5 @@
 // Sorted rows on GPUs, and the first of them: patterns/gpu/sort.cu and topk.cu.
 #include <algorithm>
-#include <optional>
 
 #include <fmt/format.h>
 
@@ -9,6 +8,7 @@
 #include "hone/pattern/gpu_factor.h"
 #include "hone/pattern/gpu_patterns.h"
 #include "hone/pattern/gpu_writer.h"
+#include "hone/pattern/sorting.h"
 #include "hone/pattern/template.h"
 
 namespace hone::pattern::gpu {
@@ -26,70 +26,24 @@ constexpr int64_t kMostKept = 2048, kLeastOfRow = 4, kUsualTile = 1024;
 
 tl::unexpected<Error> no_sort(const char* why) { return fail(ErrorCode::kUnavailable, why); }
 
-bool sorts(const Node& node) { return node.prim == Prim::kSort || node.prim == Prim::kArgSort; }
-
-/// One input, sorted along one axis in one direction; each output is the keys or the places of a row's first ones.
-struct Sorting {
-  int input = -1;
-  size_t axis = 0;
-  bool descending = false;
-};
-
-/// The sort below an output, seen through casts of places and through what keeps a row's beginning; -1: something else.
-int sort_under(const task::Graph& graph, int output, size_t axis) {
-  int id = output;
-  for (;;) {
-    const Node& node = graph.node(id);
-    if (sorts(node)) return id;
-    const bool as_it_is = node.prim == Prim::kReshape && node.type.dims == graph.node(node.operands[0]).type.dims;
-    const bool of_places = node.prim == Prim::kCast && task::is_int(node.type.dtype) && task::is_int(graph.node(node.operands[0]).type.dtype);
-    if (as_it_is || of_places) {
-      id = node.operands[0];
-      continue;
-    }
-    if (node.prim != Prim::kSlice) return -1;
-    const task::Dims &dims = node.type.dims, &whole = graph.node(node.operands[0]).type.dims, &start = node.attr<task::Dims>("start");
-    const auto& step = node.attr<std::vector<int64_t>>("step");
-    for (size_t d = 0; d < dims.size(); ++d)
-      if (!(start[d] == IntExpr(0)) || step[d] != 1 || (d != axis && !(dims[d] == whole[d]))) return -1;
-    id = node.operands[0];
-  }
-}
-
-Result<Sorting> find_sorting(const task::Graph& graph) {
-  std::optional<Sorting> found;
-  for (const Node& node : graph.nodes) {
-    if (!sorts(node)) continue;
-    const Sorting here{node.operands[0], static_cast<size_t>(node.attr<int64_t>("axis")), node.attr<bool>("descending")};
-    if (found && (found->input != here.input || found->axis != here.axis || found->descending != here.descending)) return no_sort("sorts of several things");
-    found = here;
-  }
-  if (!found) return no_sort("no sort");
-  if (graph.node(found->input).prim != Prim::kInput) return no_sort("a sort of something computed");
-  for (const int output : graph.outputs)
-    if (sort_under(graph, output, found->axis) < 0) return fail(ErrorCode::kUnavailable, fmt::format("{} of what is sorted", task::name_of(graph.node(output).prim)));
-  return *found;
-}
-
-IntExpr product_of(const task::Dims& dims, size_t begin, size_t end) {
-  IntExpr all = 1;
-  for (size_t d = begin; d < end; ++d) all = all * dims[d];
-  return all;
+/// Of an input: no launch computes what it sorts.
+Result<Sorting> sorting_of_input(const task::Graph& graph) {
+  HONE_TRY(const Sorting found, find_sorting(graph));
+  if (graph.node(found.keys).prim != Prim::kInput) return no_sort("a sort of something computed");
+  return found;
 }
 
 /// Slots that both patterns fill alike.
 Slots slots_of(const task::Task& task, kernel::Language language, const Sorting& found) {
   const task::Graph& graph = task.primitive;
-  const Node& input = graph.node(found.input);
-  const task::Dims& dims = input.type.dims;
+  const Node& input = graph.node(found.keys);
   const DType type = input.type.dtype;
-  const IntExpr beside = product_of(dims, found.axis + 1, dims.size()), rows = product_of(dims, 0, found.axis) * beside;
-  const std::string key = value_type(type == DType::kBool ? DType::kI8 : type, Way::kThread), inner = wrapped(beside.to_cpp());
+  const std::string key = value_type(type == DType::kBool ? DType::kI8 : type, Way::kThread), inner = wrapped(found.beside.to_cpp());
   Slots slots;
   for (size_t k = 0; k < graph.outputs.size(); ++k) {
     const Node& output = graph.node(graph.outputs[k]);
-    const bool places = graph.node(sort_under(graph, graph.outputs[k], found.axis)).prim == Prim::kArgSort;
-    const std::string kept = wrapped(output.type.dims[found.axis].to_cpp());
+    const bool places = is_places(graph, found, graph.outputs[k]);
+    const std::string kept = wrapped(found.kept(graph, graph.outputs[k]).to_cpp());
     slots["stores"] += fmt::format("  if (at < {0}) {1}[(outer * {0} + at) * {2} + inner] = {3};\n", kept, graph.output_names[k], inner,
                                    places ? fmt::format("static_cast<{}>(place_at)", storage_type(output.type.dtype)) : fmt::format("hone::gpu::stored<{}>(key_at)", storage_type(type)));
   }
@@ -99,10 +53,10 @@ Slots slots_of(const task::Task& task, kernel::Language language, const Sorting&
   slots["key_type"] = task::name_of(type);
   slots["key_storage"] = storage_type(type);
   slots["descending"] = found.descending ? "true" : "false";
-  slots["length"] = wrapped(dims[found.axis].to_string());
-  slots["length_cpp"] = dims[found.axis].to_cpp();
-  slots["rows"] = wrapped(rows.to_string());
-  slots["rows_cpp"] = rows.to_cpp();
+  slots["length"] = wrapped(found.length.to_string());
+  slots["length_cpp"] = found.length.to_cpp();
+  slots["rows"] = wrapped(found.rows.to_string());
+  slots["rows_cpp"] = found.rows.to_cpp();
   slots["inner"] = inner;
   slots["args"] = arguments_of(task);
   slots["parameters"] = gpu_parameters_of(task);
@@ -111,22 +65,15 @@ Slots slots_of(const task::Task& task, kernel::Language language, const Sorting&
   return slots;
 }
 
-int64_t longest_row(const task::Task& task, const Sorting& found) {
-  int64_t longest = 1;
-  for (const task::Workload& workload : task.workloads)
-    longest = std::max(longest, task.primitive.node(found.input).type.dims[found.axis].eval(workload.bindings).value_or(1));
-  return longest;
-}
-
 const char* direction(const Sorting& found) { return found.descending ? "from the largest on" : "from the smallest on"; }
 
 }  // namespace
 
 Result<kernel::Kernel> topk(const task::Task& task, kernel::Language language) {
-  HONE_TRY(const Sorting found, find_sorting(task.primitive));
+  HONE_TRY(const Sorting found, sorting_of_input(task.primitive));
   int64_t kept = 0;
   for (const int output : task.primitive.outputs) {
-    const IntExpr& length = task.primitive.node(output).type.dims[found.axis];
+    const IntExpr length = found.kept(task.primitive, output);
     if (!length.is_constant()) return no_sort("as many of a row as a size says");
     kept = std::max(kept, length.constant());
   }
@@ -143,7 +90,7 @@ Result<kernel::Kernel> topk(const task::Task& task, kernel::Language language) {
 }
 
 Result<kernel::Kernel> sort(const task::Task& task, kernel::Language language) {
-  HONE_TRY(const Sorting found, find_sorting(task.primitive));
+  HONE_TRY(const Sorting found, sorting_of_input(task.primitive));
   Slots slots = slots_of(task, language, found);
   const int64_t longest = longest_row(task, found);
   const int64_t longest_tile = language == kernel::Language::kHip ? kLongestHipTile : kLongestTile;
