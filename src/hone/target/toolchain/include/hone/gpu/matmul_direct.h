@@ -111,8 +111,7 @@ struct LeftTile {
 
 /// epilogue(line of the left factor, line of the right one, sum) for each element of the tile of Left x Right at (left0, right0) that
 /// the result has; neighbouring threads hand over neighbours along the left factor where AlongLeft, else along the right one.
-/// Numbers: Tf32<1>, or Tf32<2> for three products, whose sums over a tile of the depth are added up apart; Levels 2 adds up segments of
-/// 16 such tiles before it adds them to the rest, which takes as many registers more as there are sums. `memory`: Stages tiles of the left
+/// Numbers: Tf32<1>, or Tf32<2> for three products, whose sums over a tile of the depth are added up apart (Levels: of TileSums). `memory`: Stages tiles of the left
 /// factor and of each part of the right one, or (Left + 8) (Right + 8) floats where that is more, on a boundary of 1024 bytes. A
 /// block has group_threads(Left) threads and shares a multiprocessor with Blocks - 1 others.
 template <class Numbers, int Levels, int Left, int Right, int Depth, int Stages, int Blocks, bool AlongLeft, class L, class R, class Epilogue>
@@ -120,7 +119,7 @@ HONE_DEVICE void direct_product(const L& left, const R& right, int64_t left0, in
   using TileL = LeftTile<L, Left, Depth>;
   using TileR = RightTile<R, Right, Depth>;
   using Share = GroupRegisters<Left / 64, Blocks, 56>;  // who copies keeps addresses
-  constexpr int kParts = Numbers::kParts, kTilesAtOnce = 16;
+  constexpr int kParts = Numbers::kParts;
   constexpr int kPart = Right <= 128 ? Right : Right / 2, kAcross = Right / kPart, kSums = kPart / 2, kSteps = Depth / 8;
   constexpr int kWarps = Left / 64 * 4, kRights = kParts * TileR::kElements, kStage = TileL::kElements + kRights;
   // Tiles that are on their way while one is there for the units and one is being multiplied.
@@ -201,14 +200,9 @@ HONE_DEVICE void direct_product(const L& left, const R& right, int64_t left0, in
     for (int j = 0; j < kAcross; ++j) products.readable(total[j]);
   } else {
     using Pairs = Products<kParts>;
-    float segment[kAcross][kSums] = {}, sums[kSums] = {};
+    TileSums<Levels, kAcross, kSums> added(total);
+    float sums[kSums] = {};
     uint32_t numbers[kSteps][kParts][4];
-    const auto add_segment = [&] {
-      HONE_UNROLL
-      for (int j = 0; j < kAcross; ++j)
-        HONE_UNROLL
-        for (int i = 0; i < kSums; ++i) total[j][i] += segment[j][i], segment[j][i] = 0;
-    };
     // While one group splits and adds up, the units work for the other.
     for (int tile = 0; tile < tiles; ++tile) {
       full[s].wait(phase);
@@ -225,14 +219,13 @@ HONE_DEVICE void direct_product(const L& left, const R& right, int64_t left0, in
             products.multiply_from(sums, numbers[k][Pairs::left(p)], of_right.after(Pairs::right(p) * TileR::kElements * 4 + TileR::step(k, j * kPart)), p + k > 0);
         products.commit();
         products.template wait<0>(sums);
-        HONE_UNROLL
-        for (int i = 0; i < kSums; ++i) (Levels == 2 ? segment : total)[j][i] += sums[i];
+        added.add(j, sums);
       }
       if (in_warp == 0) empty[s].arrive();
       if (++s == Stages) s = 0, phase ^= 1;
-      if (Levels == 2 && tile % kTilesAtOnce == kTilesAtOnce - 1) add_segment();
+      added.end_tile(tile);
     }
-    if (Levels == 2) add_segment();
+    added.close();
   }
 
   // Through shared memory, where nothing is read any more.

@@ -155,10 +155,35 @@ struct GroupRegisters {
   static constexpr bool kMove = kLaunched < kMultiplying;
 };
 
+/// Where factors have several parts: what the units sum over a tile of the depth, added up by ordinary additions, Sums a thread for each of Across
+/// instructions. Levels 2: segments of kTilesAtOnce tiles first, and those then, which is more accurate where the depth is long and takes as
+/// many registers more as there are sums.
+template <int Levels, int Across, int Sums>
+struct TileSums {
+  static_assert(Levels == 1 || Levels == 2);
+  static constexpr int kTilesAtOnce = 16;
+  float (&total)[Across][Sums];
+  float segment[Across][Sums] = {};
+  HONE_DEVICE explicit TileSums(float (&total_)[Across][Sums]) : total(total_) {}
+
+  HONE_DEVICE void add(int j, const float (&sums)[Sums]) {
+    HONE_UNROLL
+    for (int i = 0; i < Sums; ++i) (Levels == 2 ? segment : total)[j][i] += sums[i];
+  }
+  HONE_DEVICE void end_tile(int tile) { if (tile % kTilesAtOnce == kTilesAtOnce - 1) close(); }
+  /// After the last tile.
+  HONE_DEVICE void close() {
+    if constexpr (Levels == 1) return;
+    HONE_UNROLL
+    for (int j = 0; j < Across; ++j)
+      HONE_UNROLL
+      for (int i = 0; i < Sums; ++i) total[j][i] += segment[j][i], segment[j][i] = 0;
+  }
+};
+
 /// epilogue(row, column, sum) for each element of the tile of Rows x Columns at (row0, column0) that the result of rows x columns
 /// has. `a` and `b`: the parts of the tile's rows and columns from split_factor, of which the tiles of `depth` are multiplied;
-/// it begins on a multiple of Depth. Levels, with several parts: 2 adds up segments of kTilesAtOnce tiles before it adds them
-/// to the rest, which takes as many registers more as there are sums. `memory`: Stages tiles of both factors, or
+/// it begins on a multiple of Depth. Levels, with several parts: of TileSums. `memory`: Stages tiles of both factors, or
 /// Rows (Columns + 8) floats where that is more, on a boundary of 128 bytes. A block has group_threads(Rows) threads and shares
 /// a multiprocessor with Blocks - 1 others: __launch_bounds__(group_threads(Rows), Blocks).
 template <class Math, int Rows, int Columns, int Depth, int Stages, int Levels, int Blocks, class Epilogue>
@@ -169,9 +194,9 @@ HONE_DEVICE void group_product(const char* a, const char* b, Segment depth, int6
   using Pairs = Products<Math::kParts>;
   // Columns of one instruction: all of them would take the registers of the sums twice.
   constexpr int kPart = Columns < 128 ? Columns : 128, kAcross = Columns / kPart, kSums = kPart / 2;
-  constexpr int kGroups = Rows / 64, kWarps = kGroups * 4, kStage = TileA::kBytes + TileB::kBytes, kTilesAtOnce = 16;
+  constexpr int kGroups = Rows / 64, kWarps = kGroups * 4, kStage = TileA::kBytes + TileB::kBytes;
   using Share = GroupRegisters<kGroups, Blocks>;
-  static_assert(Rows % 64 == 0 && Rows <= 128 && Columns % kPart == 0 && Stages >= 2 && (Levels == 1 || Levels == 2));
+  static_assert(Rows % 64 == 0 && Rows <= 128 && Columns % kPart == 0 && Stages >= 2);
   __shared__ prim::PhaseBarrier full[Stages], empty[Stages], over;
   if (threadIdx.x == 0) {
     for (int s = 0; s < Stages; ++s) full[s].init(1), empty[s].init(kWarps);
@@ -232,13 +257,8 @@ HONE_DEVICE void group_product(const char* a, const char* b, Segment depth, int6
     HONE_UNROLL
     for (int j = 0; j < kAcross; ++j) products.readable(total[j]);
   } else {
-    float segment[kAcross][kSums] = {}, sums[kSums] = {};
-    const auto add_segment = [&] {
-      HONE_UNROLL
-      for (int j = 0; j < kAcross; ++j)
-        HONE_UNROLL
-        for (int i = 0; i < kSums; ++i) total[j][i] += segment[j][i], segment[j][i] = 0;
-    };
+    TileSums<Levels, kAcross, kSums> added(total);
+    float sums[kSums] = {};
     // While one group adds up, the units work for the other.
     for (int tile = 0, s = 0, phase = 0; tile < tiles; ++tile) {
       full[s].wait(phase);
@@ -248,14 +268,13 @@ HONE_DEVICE void group_product(const char* a, const char* b, Segment depth, int6
         multiply(sums, s, j, false);
         products.commit();
         products.template wait<0>(sums);
-        HONE_UNROLL
-        for (int i = 0; i < kSums; ++i) (Levels == 2 ? segment : total)[j][i] += sums[i];
+        added.add(j, sums);
       }
       if (in_warp == 0) empty[s].arrive();
       if (++s == Stages) s = 0, phase ^= 1;
-      if (Levels == 2 && tile % kTilesAtOnce == kTilesAtOnce - 1) add_segment();
+      added.end_tile(tile);
     }
-    if (Levels == 2) add_segment();
+    added.close();
   }
   // Through shared memory, where nothing is read any more, so that neighbouring lanes hand over neighbouring columns.
   if (in_warp == 0) over.arrive();
