@@ -190,8 +190,9 @@ class GroupProducts {
   template <GroupType Type, class Right, class Sum, int Sums>
   HONE_DEVICE static constexpr void check() {
     static_assert(sizeof(Sum) == 4 && is_whole<Sum>() == (Type == GroupType::kI8), "sums of bytes are int32_t, all others float");
-    static_assert(Sums == 8 || Sums == 12 || Sums == 16 || Sums == 24 || Sums == 32 || Sums == 40 || Sums == 48 || Sums == 64 || Sums == 128,
-                  "16, 24, 32, 48, 64, 80, 96, 128 or 256 columns");
+    static_assert(Sums == 8 || Sums == 12 || Sums == 16 || Sums == 24 || Sums == 32 || Sums == 40 || Sums == 48 || Sums == 64 || Sums == 96 ||
+                      Sums == 128,
+                  "16, 24, 32, 48, 64, 80, 96, 128, 192 or 256 columns");
     static_assert(Type == GroupType::kBf16 || Type == GroupType::kF16 || !is_across(static_cast<const Right*>(nullptr)), "the units turn numbers of 16 bits alone");
   }
 #if HONE_EMULATED
