@@ -75,12 +75,14 @@ HONE_DEVICE Segment segment_of(int64_t depth, int64_t part, int64_t parts) {
   return {begin, end < depth ? end : depth};
 }
 
+/// The largest number that divides both.
+HONE_DEVICE constexpr int common_divisor(int a, int b) { return b == 0 ? a : common_divisor(b, a % b); }
+
 /// epilogue(row, column, element) for the elements of a tile in shared memory that the result has, rows of Pitch floats;
 /// neighbouring threads hand over neighbouring columns.
 template <int Rows, int Columns, int Pitch, int Threads, class Epilogue>
 HONE_DEVICE void hand_over(const float* tile, int64_t row0, int64_t column0, int64_t rows, int64_t columns, Epilogue epilogue) {
-  constexpr int kAcross = Threads < Columns ? Threads : Columns;
-  static_assert(Threads % kAcross == 0 && Columns % kAcross == 0);
+  constexpr int kAcross = common_divisor(Threads, Columns);
   const int thread = static_cast<int>(threadIdx.x), last = rows - row0 < Rows ? static_cast<int>(rows - row0) : Rows;
   for (int c = thread % kAcross; c < Columns && column0 + c < columns; c += kAcross) {
     HONE_UNROLL_BY(4)
