@@ -39,6 +39,8 @@ constexpr int64_t kShortLine = 32;
 constexpr int64_t kShortTile = 16;
 /// With fewer rows than this the device is not full of them.
 constexpr int64_t kFewRows = 512;
+/// Rows for two turns of a large device's clusters: with fewer no row is read while another is written, and multiprocessors are idle.
+constexpr int64_t kRowsAtOnce = 32;
 
 /// Offers of single patterns.
 std::vector<Offer> direct_gpu_offers(const task::Task& task, kernel::Language language, std::vector<std::string>& why_not) {
@@ -107,7 +109,7 @@ std::vector<Offer> direct_gpu_offers(const task::Task& task, kernel::Language la
       if (length <= kLongestSpecialised) add("specialised_cluster", "some waves read rows, others write them; clusters share a row", gpu::specialised_cluster(*program, language));
       add("specialised_rows", "some waves read rows, others write them", gpu::specialised_rows(*program, language));
     };
-    const bool specialised_first = length >= kShortestSpecialised && length <= kLongestSpecialised;
+    const bool specialised_first = length >= kShortestSpecialised && length <= kLongestSpecialised && count >= kRowsAtOnce;
     if (specialised_first) specialised();
     if (length > kLongRow && length <= kLongestKept) add("shared_rows", "groups of blocks keep rows", gpu::shared_rows(*program, language));
     if (length > kLongRow && length <= kLongestKept && !specialised_first) specialised();

@@ -79,6 +79,18 @@ std::pair<std::string, int64_t> places_of(const Program& program, const GpuWrite
 /// of groups of three blocks (docs/patterns/shared_rows.md).
 bool alone(int64_t row_bytes, int64_t rows) { return row_bytes > kLeastAlone && row_bytes <= kMostAlone && rows >= kMultiprocessors; }
 
+/// Threads, and the words of a tile that each has: `threads` and no more than `most` bytes a thread, and fewer where a row has pieces that
+/// would fill less than half of such a tile.
+struct TileSize { int64_t threads, unroll; };
+TileSize tile_size(int64_t piece, int64_t threads, int64_t vec, int64_t bytes, int64_t most) {
+  constexpr int64_t kFewestThreads = 64;
+  TileSize size{threads, 8};
+  while (size.unroll > 1 && vec * size.unroll * bytes > most) size.unroll /= 2;
+  while (size.unroll > 1 && size.threads * vec * size.unroll >= 2 * piece) size.unroll /= 2;
+  while (size.threads > kFewestThreads && size.threads * vec * size.unroll >= 2 * piece) size.threads /= 2;
+  return size;
+}
+
 /// Why `leaves` cannot be sent for before their row's turn; empty where they can.
 std::string unknown_before(const Program& program, const std::vector<int>& leaves) {
   if (leaves.empty()) return "nothing is read twice";
@@ -139,8 +151,7 @@ Result<kernel::Kernel> shared_rows(const Program& program, kernel::Language lang
   }
 
   const int64_t vec = writer.widest_vector();
-  int64_t unroll = 8;
-  while (unroll > 1 && vec * unroll * bytes > kMostHeld * 4) unroll /= 2;
+  const TileSize size = tile_size(GpuWriter::largest(program, writer.length()), 256, vec, bytes, kMostHeld * 4);
   const int64_t row_bytes = std::max<int64_t>(1, GpuWriter::largest(program, program.row_length()) * bytes);
   const int64_t count = std::max<int64_t>(1, GpuWriter::largest(program, program.rows()));
   // Two groups that each read a part of their row again still beat one, whose blocks all wait at the same time.
@@ -155,9 +166,9 @@ Result<kernel::Kernel> shared_rows(const Program& program, kernel::Language lang
   slots["language"] = kernel::name_of(language);
   slots["note"] = "groups of blocks keep rows: " + writer.outline();
   slots["requires"] = writer.requirements();
-  slots["tunables"] = fmt::format("THREADS = [256, 512, 128, 64], VEC = [{}], UNROLL = [{}], GROUPS = [{}], "
+  slots["tunables"] = fmt::format("THREADS = [{}], VEC = [{}], UNROLL = [{}], GROUPS = [{}], "
                                   "RESIDENT = [{}], KEEP = [64, 1], LEAST = [1, 2, 4], AHEAD = [4, 0], SPREAD = [{}]",
-                                  choices(vec, {4, 2, 1}), choices(unroll, {8, 4, 2, 1}), choices(at_once, {1, 2, 4, 8, 16, 33, 66, 132}),
+                                  choices(size.threads, {256, 512, 128, 64}), choices(vec, {4, 2, 1}), choices(size.unroll, {8, 4, 2, 1}), choices(at_once, {1, 2, 4, 8, 16, 33, 66, 132}),
                                   choices(by_itself ? 1 : 2, {2, 1, 4}), choices(in_step ? 0 : 12, {12, 0, 6, 24}));
   slots["workspaces"] = fmt::format("mail = \"zero i64[8 + {} * {}]\"", grid, 2 * 8 * messages);
   slots["bytes"] = fmt::format("{}", bytes);
@@ -196,7 +207,7 @@ struct Specialised {
   int64_t vec = 1;             ///< the widest word
   size_t messages = 0;
   int64_t words = 0;           ///< of all messages
-  int64_t row_bytes = 1;
+  int64_t row_bytes = 1, piece = 1;   ///< bytes of a row, elements of one of its pieces
   size_t tensors = 0;          ///< that one round reads and writes at most
 };
 
@@ -221,6 +232,7 @@ Result<Specialised> specialised(const Program& program, kernel::Language languag
   all.place = fmt::format("({} * {} + THREADS // WAVE * 8)", all.tile, all.bytes);
   all.tiles = fmt::format("{}ceil_div({} + {}, {})", factor(reader.pieces()), reader.length().to_string(), reader.most_lead(), all.tile);
   all.vec = writer.widest_vector();
+  all.piece = GpuWriter::largest(program, writer.length());
   all.row_bytes = std::max<int64_t>(1, GpuWriter::largest(program, program.row_length()) * all.bytes);
 
   all.tensors = *std::max_element(reads.tensors.begin(), reads.tensors.end());
@@ -257,13 +269,6 @@ Result<Specialised> specialised(const Program& program, kernel::Language languag
   return all;
 }
 
-/// Words of a tile that a thread has, so that its part of the tile has no more bytes than `most`.
-int64_t words_within(const Specialised& all, int64_t most) {
-  int64_t unroll = 8;
-  while (unroll > 1 && all.vec * unroll * all.bytes > most) unroll /= 2;
-  return unroll;
-}
-
 }  // namespace
 
 Result<kernel::Kernel> specialised_rows(const Program& program, kernel::Language language) {
@@ -281,10 +286,11 @@ Result<kernel::Kernel> specialised_rows(const Program& program, kernel::Language
   int64_t at_once = 1;
   while (2 * at_once <= std::min(count, kMultiprocessors) && 2 * at_once * all.row_bytes <= kOfRow * kMultiprocessors) at_once *= 2;
   if (alone(all.row_bytes, count)) at_once = kMultiprocessors;
+  const TileSize size = tile_size(all.piece, 256, all.vec, all.bytes, all.tensors > 2 ? kMostSentWithWeights : kMostSent);
   Slots& slots = all.slots;
-  slots["tunables"] = fmt::format("THREADS = [256, 128, 64], VEC = [{}], UNROLL = [{}], GROUPS = [{}], RESIDENT = [1, 2], KEEP = [64, 1], "
+  slots["tunables"] = fmt::format("THREADS = [{}], VEC = [{}], UNROLL = [{}], GROUPS = [{}], RESIDENT = [1, 2], KEEP = [64, 1], "
                                   "LEAST = [1, 2, 4], AHEAD = [64, 4], EXCHANGERS = [4, 2, 8]",
-                                  choices(all.vec, {4, 2, 1}), choices(words_within(all, all.tensors > 2 ? kMostSentWithWeights : kMostSent), {8, 4, 2, 1}),
+                                  choices(size.threads, {256, 128, 64}), choices(all.vec, {4, 2, 1}), choices(size.unroll, {8, 4, 2, 1}),
                                   choices(at_once, {1, 2, 4, 8, 16, 33, 66, 132}));
   slots["workspaces"] = fmt::format("mail = \"zero i64[8 + {} * {}]\"", grid, 2 * kRowsUnderWay * all.words);
   slots["least"] = fmt::format("SHARED_MAX // RESIDENT >= {} + {}", own, all.place);
@@ -309,12 +315,12 @@ Result<kernel::Kernel> specialised_cluster(const Program& program, kernel::Langu
   int64_t cluster = 16;
   while (cluster > 2 && all.row_bytes < cluster * kOfClusterBlock) cluster /= 2;
   // Weights take registers: half as many threads.
-  const bool many = all.tensors > 2;
+  const TileSize size = tile_size(all.piece, all.tensors > 2 ? 128 : 256, all.vec, all.bytes, kMostSent);
   Slots& slots = all.slots;
   slots["tunables"] = fmt::format("CLUSTER = [{}], SPARE = [1, 0, 2], THREADS = [{}], VEC = [{}], UNROLL = [{}], KEEP = [64, 1], "
                                   "AHEAD = [64, 4], EXCHANGERS = [4, 2, 8]",
-                                  choices(cluster, {16, 8, 4, 2}), choices(many ? 128 : 256, {256, 128, 64}), choices(all.vec, {4, 2, 1}),
-                                  choices(words_within(all, kMostSent), {8, 16, 4, 2, 1}));
+                                  choices(cluster, {16, 8, 4, 2}), choices(size.threads, {256, 128, 64}), choices(all.vec, {4, 2, 1}),
+                                  choices(size.unroll, {8, 16, 4, 2, 1}));
   slots["least"] = fmt::format("SHARED_MAX >= {} + {}", in_plan, all.place);
   slots["blocks"] = blocks;
   slots["grid"] = is_one(program.rows()) ? blocks : fmt::format("{0} * max(1, min(SMS // {0} - SPARE, {1}))", blocks, program.rows().to_string());
