@@ -29,7 +29,7 @@ __global__ void __launch_bounds__(THREADS) transposed(@parameters@) {
   [[maybe_unused]] const int64_t piece = blockIdx.x / across / down;
 @prologue@  const bool whole = @whole@, whole_across = @whole_across@;
 @loads@  __syncthreads();
-@row_values@  hone::gpu::each_word_in_tile<TILE, THREADS, VEC>(thread, [&](int, int d, int a) {
+@row_values@  hone::gpu::each_word_in_tile<TILE, THREADS, VEC>(thread, whole, [&](int, int d, int a, int step) {
     const int64_t at@down_axis@ = below + d, first = along + a;
     if (at@down_axis@ >= down_end || first >= along_end) return;
 @body@  });

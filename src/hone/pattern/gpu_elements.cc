@@ -80,7 +80,7 @@ std::string GpuWriter::compute_element(int id) {
   const Node& node = program_.node(id);
   if (is_leaf(id)) {
     if (const auto run = in_runs_.find(id); run != in_runs_.end()) return fmt::format("hone::gpu::value({})", run->second);
-    if (std::find(across_.begin(), across_.end(), id) != across_.end()) return fmt::format("hone::gpu::value({}_tile.at[a + e][d])", leaf_name(id));
+    if (std::find(across_.begin(), across_.end(), id) != across_.end()) return fmt::format("hone::gpu::value({}_tile.at[a + e * step][d])", leaf_name(id));
     const bool packs = is_linear(id) && (!program_.by_columns || in_rows_);
     if (!packs) return fmt::format("hone::gpu::value({})", gathered(id, leaf_name(id)));
     if (std::find(loads_.begin(), loads_.end(), id) == loads_.end()) loads_.push_back(id);
@@ -161,12 +161,12 @@ std::string GpuWriter::one_word(const std::vector<int>& across, const std::strin
   };
   std::string text;
   for (const int id : loads_)
-    text += fmt::format("{}const auto {}_v = hone::gpu::word_of<VEC>({}{}, first, along_end, whole);\n", indent, leaf_name(id), line(id, leaf_name(id)), picked(id));
+    text += fmt::format("{}const auto {}_v = hone::gpu::word_of<VEC>({}{}, first, step, along_end, whole);\n", indent, leaf_name(id), line(id, leaf_name(id)), picked(id));
   for (const int id : pass.stores)
     text += fmt::format("{}hone::gpu::Pack<{}, VEC> {}_v;\n", indent, storage_type(program_.node(id).type.dtype), store_name(id));
-  text += fmt::format("{0}HONE_UNROLL\n{0}for (int e = 0; e < VEC; ++e) {{\n{0}  [[maybe_unused]] const int64_t j = first + e;\n{1}{0}}}\n", indent, body);
+  text += fmt::format("{0}HONE_UNROLL\n{0}for (int e = 0; e < VEC; ++e) {{\n{0}  [[maybe_unused]] const int64_t j = first + e * step;\n{1}{0}}}\n", indent, body);
   for (const int id : pass.stores)
-    text += fmt::format("{}hone::gpu::put_word<VEC>({}, first, along_end, whole, {}_v);\n", indent, line(id, store_name(id)), store_name(id));
+    text += fmt::format("{}hone::gpu::put_word<VEC>({}, first, step, along_end, whole, {}_v);\n", indent, line(id, store_name(id)), store_name(id));
   return text;
 }
 
