@@ -3,7 +3,7 @@ language = "@language@"
 pattern  = "scan_columns"
 note     = "@note@"
 @requires@tunables = { @tunables@ }
-constraints = ["ACROSS * DOWN <= 1024", "ACROSS * DOWN % WAVE == 0", "VEC * UNROLL <= 32", "2 * ACROSS * DOWN * VEC * @slot@ <= 49152"]
+constraints = ["ACROSS * DOWN <= 1024", "ACROSS * DOWN % WAVE == 0", "VEC * UNROLL <= 32", "2 * ACROSS * (DOWN + 1) * VEC * @slot@ <= 49152"]
 [[launch]]
 kernel = "scan_columns"
 grid   = ["@rows@ceil_div(@columns@, ACROSS * VEC)"]

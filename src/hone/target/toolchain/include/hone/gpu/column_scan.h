@@ -1,17 +1,17 @@
 // Running sums and their kin down columns: a block of Across by Down threads takes Across * Vec neighbouring columns from one end to
 // the other, Down * Unroll rows at a time. A thread scans the rows it has, the rows of threads hear of each other in shared
-// memory, and what came before is carried along. Each element is read once and written once.
+// memory, where one thread a column adds up what they come to, and what came before is carried along. Each element is read once and written once.
 #pragma once
 #include "hone/gpu/columns.h"
 #include "hone/gpu/scan.h"
 
 namespace hone::gpu {
 
-/// Shared memory for what each thread's rows come to, of Slot bytes at most, in two turns.
+/// Shared memory for what each thread's rows come to, of Slot bytes at most, in two turns; behind the last rows what all of them come to.
 template <int Across, int Down, int Vec, int Slot>
 struct ColumnTotals {
   static constexpr int kSlot = Slot;
-  alignas(16) unsigned char bytes[Down > 1 ? 2 * Down * Across * Vec * Slot : 16];
+  alignas(16) unsigned char bytes[Down > 1 ? 2 * (Down + 1) * Across * Vec * Slot : 16];
 };
 
 /// A scan by A down columns, over tiles of Unroll rows a thread that follow each other.
@@ -85,17 +85,28 @@ struct ColumnScan {
     } else {
       constexpr int kLine = Across * Vec;
       const int x = static_cast<int>(threadIdx.x), y = static_cast<int>(threadIdx.y), rank = Reverse ? Down - 1 - y : y;
-      A* const totals = reinterpret_cast<A*>(scratch.bytes + turn * (Down * kLine * Scratch::kSlot));
+      A* const totals = reinterpret_cast<A*>(scratch.bytes + turn * ((Down + 1) * kLine * Scratch::kSlot));
       turn ^= 1;
       HONE_UNROLL
       for (int e = 0; e < Vec; ++e) totals[rank * kLine + e * Across + x] = rows[e];
       __syncthreads();
+      // A thread adds up a column's totals for all others: each of them for itself would do so Down times.
+      for (int column = y * Across + x; column < kLine; column += Across * Down) {
+        A so_far;
+        HONE_UNROLL
+        for (int before = 0; before < Down; ++before) {
+          const A next = totals[before * kLine + column];
+          totals[before * kLine + column] = so_far;
+          so_far.merge(next);
+        }
+        totals[Down * kLine + column] = so_far;
+      }
+      __syncthreads();
       HONE_UNROLL
       for (int e = 0; e < Vec; ++e) {
-        for (int before = 0; before < Down; ++before) {
-          if (before == rank) rows[e] = carry[e];
-          carry[e].merge(totals[before * kLine + e * Across + x]);
-        }
+        rows[e] = carry[e];
+        rows[e].merge(totals[rank * kLine + e * Across + x]);
+        carry[e].merge(totals[Down * kLine + e * Across + x]);
       }
     }
   }
