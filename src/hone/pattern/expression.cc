@@ -187,6 +187,33 @@ Range range_of(const task::Graph& graph, int id, int depth = 0) {
   }
 }
 
+/// Whether a float is only ever looked at rounded to 16 bits or fewer, and nothing cancels on the way there: then a few units of its own last place
+/// are a ten-thousandth of the rounding's.
+bool is_coarse(const task::Graph& graph, int id, int depth = 0) {
+  constexpr int kDeepest = 8;   // of chains that are followed
+  if (depth > kDeepest || std::find(graph.outputs.begin(), graph.outputs.end(), id) != graph.outputs.end()) return false;
+  const auto one_sign = [&](const Node& user, bool same) {
+    const Range a = range_of(graph, user.operands[0]), b = range_of(graph, user.operands[1]);
+    return same ? (a.low >= 0 && b.low >= 0) || (a.high <= 0 && b.high <= 0) : (a.low >= 0 && b.high <= 0) || (a.high <= 0 && b.low >= 0);
+  };
+  const auto kept = [&](size_t at, const Node& user) {
+    switch (user.prim) {
+      case Prim::kCast: return task::is_narrow(user.type.dtype) || (user.type.dtype == DType::kF32 && is_coarse(graph, static_cast<int>(at), depth + 1));
+      case Prim::kWhere: return user.operands[0] != id && is_coarse(graph, static_cast<int>(at), depth + 1);
+      case Prim::kAdd: return one_sign(user, true) && is_coarse(graph, static_cast<int>(at), depth + 1);
+      case Prim::kSub: return one_sign(user, false) && is_coarse(graph, static_cast<int>(at), depth + 1);
+      case Prim::kBroadcast: case Prim::kReshape: case Prim::kTranspose: case Prim::kNeg: case Prim::kAbs: case Prim::kMul: case Prim::kDiv: case Prim::kMaximum:
+      case Prim::kMinimum: return is_coarse(graph, static_cast<int>(at), depth + 1);
+      default: return false;
+    }
+  };
+  for (size_t at = 0; at < graph.nodes.size(); ++at) {
+    const Node& user = graph.nodes[at];
+    if (std::find(user.operands.begin(), user.operands.end(), id) != user.operands.end() && !kept(at, user)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::optional<PowerOfTwo> power_of_two(const task::Graph& graph, int id) {
@@ -206,10 +233,13 @@ std::optional<PowerOfTwo> power_of_two(const task::Graph& graph, int id) {
 
 std::string thread_text(const task::Graph& graph, const Node& node, const std::vector<std::string>& operands, const std::vector<DType>& types) {
   if (std::string text = simple_text(graph, node, operands, types); !text.empty()) return text;
-  if (node.prim != Prim::kDiv || value_type(node.type.dtype, Way::kThread) != "float") return operation_text(node, operands, types, Way::kThread);
+  const bool quotient = node.prim == Prim::kDiv;
+  if ((!quotient && node.prim != Prim::kExp) || value_type(node.type.dtype, Way::kThread) != "float") return operation_text(node, operands, types, Way::kThread);
+  const bool coarse = node.type.dtype == DType::kF32 && is_coarse(graph, static_cast<int>(&node - graph.nodes.data()));
+  if (!quotient) return coarse ? fmt::format("hone::gpu::coarse_exp({})", operands[0]) : operation_text(node, operands, types, Way::kThread);
   const Range range = range_of(graph, node.operands[1]);
   const bool moderate = (range.low >= 0x1p-60 && range.high <= 0x1p60) || (range.low >= -0x1p60 && range.high <= -0x1p-60);
-  return fmt::format("hone::gpu::{}({}, {})", moderate ? "ratio" : "divided", operands[0], operands[1]);
+  return fmt::format("hone::gpu::{}({}, {})", !moderate ? "divided" : coarse ? "coarse_ratio" : "ratio", operands[0], operands[1]);
 }
 
 bool fits_32(DType dtype) { return dtype != DType::kF64 && dtype != DType::kI64; }

@@ -30,7 +30,8 @@ enum class Way : uint8_t {
                                          const std::vector<task::DType>& types, Way way);
 
 /// The same for an element in a GPU's thread, whose quotients of f32 have no branch: hone::gpu::ratio() where the divisor's range is known
-/// to be moderate.
+/// to be moderate. Exponentials and such quotients that are only looked at in 16 bits are a few units of f32's last place less exact. `node`:
+/// of the graph's.
 [[nodiscard]] std::string thread_text(const task::Graph& graph, const task::Node& node, const std::vector<std::string>& operands,
                                       const std::vector<task::DType>& types);
 

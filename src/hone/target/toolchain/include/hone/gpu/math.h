@@ -120,6 +120,11 @@ HONE_DEVICE float ratio(float a, float b, float r) {
 HONE_DEVICE float ratio(float a, float b) { return ratio(a, b, prim::reciprocal(b)); }
 HONE_DEVICE float operator/(float x, const Divisor& by) { return ratio(x, by.d, by.r) * by.scale; }
 
+/// a / b within three units of the last place, for the same b. Infinity by infinity is no number here either, and zero by infinity is zero.
+HONE_DEVICE float coarse_ratio(float a, float b) { return a * prim::reciprocal(b); }
+/// e^x within 2^-22 and |x| 2^-24 of itself, for who rounds it to 16 bits.
+HONE_DEVICE float coarse_exp(float x) { return prim::exp2_nearly(x * 1.44269504f); }
+
 /// a / b for any b. The compiler's own division branches where b is near the ends of float's range, and elements on both sides of
 /// a branch are computed one after another, whatever is read ahead of them is not; here they run beside each other.
 HONE_DEVICE float divided(float a, float b) { return a / Divisor(b); }
@@ -152,6 +157,8 @@ HONE_DEVICE T stored(double x) {
 /// Rounded to a narrower floating type, to compute on with.
 template <class T>
 HONE_DEVICE float rounded(float x) { return value(stored<T>(x)); }
+template <>
+HONE_DEVICE float rounded<bf16>(float x) { return prim::rounded_to_bf16(x); }
 template <class T>
 HONE_DEVICE float rounded(double x) { return rounded<T>(to_odd(x)); }
 

@@ -24,11 +24,34 @@ HONE_DEVICE float min(float a, float b) {
 #endif
 }
 
+/// x rounded to bf16: one instruction at the full rate, as one of a pair with zero, whose two halves are the float. One number by itself would go
+/// through the unit of exponentials, at a quarter of it.
+HONE_DEVICE float rounded_to_bf16(float x) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800 && !defined(HONE_SIMT_WAVE)
+  uint32_t pair;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(x), "f"(0.0f));
+  return __uint_as_float(pair);
+#else
+  return static_cast<float>(static_cast<bf16>(x));
+#endif
+}
+
 /// 2^x for x of at most 127, where what is below the smallest normal float may be 0: one instruction.
 HONE_DEVICE float exp2_of_small(float x) {
 #if defined(__CUDA_ARCH__) && !defined(HONE_SIMT_WAVE)
   float power;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x));
+  return power;
+#else
+  return exp2f(x);
+#endif
+}
+
+/// 2^x within 2^-22 of itself, the smallest floats too.
+HONE_DEVICE float exp2_nearly(float x) {
+#if defined(__CUDA_ARCH__) && !defined(HONE_SIMT_WAVE)
+  float power;
+  asm("ex2.approx.f32 %0, %1;" : "=f"(power) : "f"(x));
   return power;
 #else
   return exp2f(x);
