@@ -2,7 +2,7 @@
 language = "@language@"
 pattern  = "matmul"
 note     = "@note@"
-@requires@tunables = { ROWS = [@rows_values@], COLUMNS = [@columns_values@], STAGES = [5, 4, 3, 6], TURNS = [@turns@], AHEAD = [2, 4, 1], GROUP = [16, 8, 4, 1] }
+@requires@tunables = { ROWS = [@rows_values@], COLUMNS = [@columns_values@], STAGES = [@stages@], TURNS = [@turns@], AHEAD = [@ahead@], GROUP = [16, 8, 4, 1] }
 constraints = [
   "128 * STAGES * (ROWS + COLUMNS) + @each@ * 32768 + 2048 <= SHARED_MAX",
   "ROWS * COLUMNS <= @most@ // (TURNS + 1)",
@@ -25,7 +25,7 @@ args   = [@arguments@, @laid_arguments@"maps"]
 @lay_note@@pair@//   ROWS, COLUMNS  the tile: large reads less, and needs registers
 //   STAGES         tiles of the factors in shared memory: one is computed on, the others are on their way
 //   TURNS          1: the groups of warps take turns, one multiplies while the other finishes its tile; 0: they share a tile twice as large
-//   AHEAD          of so many times four rows what the rest of the computation reads is on its way at a time (4 is a warp's 16 rows)
+//   AHEAD          so many times four rows are finished at a time, while what the rest of the computation reads of the next is on its way
 //   GROUP          tiles down before the next ones across: what blocks that run together share in the cache
 #include "hone/gpu/@header@.h"
 #include "hone/gpu/math.h"

@@ -118,7 +118,7 @@ Result<std::string> FinishBody::leaf(int id) {
     at += (at.empty() ? "" : " + ") + position(axis) + (is_one(stride) ? "" : " * " + wrapped(stride.to_cpp()));
   }
   if (beside) {
-    const std::string words = fmt::format("hone::gpu::Words<{}, Many>", storage_type(program_.node(id).type.dtype));
+    const std::string words = fmt::format("hone::gpu::Loaded<{}, Many>", storage_type(program_.node(id).type.dtype));
     word_members_.push_back(fmt::format("  {} w{};\n", words, id));
     word_reads_.push_back({words, fmt::format("{} + ({})", tensor, at)});
     return fmt::format("hone::gpu::value(given_at.w{}[e_at])", id);

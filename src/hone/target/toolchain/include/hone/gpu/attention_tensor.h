@@ -14,7 +14,7 @@
 namespace hone::gpu {
 
 /// A Graph here has besides: key_tensor(batch), value_tensor(batch): TensorFactor of one batch; batches(); on_words, reads and
-/// store_words of a line and a column, as finish_piece takes them. Lines: of all batches.
+/// store_words of a line and a column, as finish_turn takes them. Lines: of all batches.
 template <class Graph_, int Keys, int Head, int ValueHead, int Stages, int Parts>
 struct TensorAttention {
   using Graph = Graph_;
@@ -237,20 +237,25 @@ struct TensorAttention {
     const float whole[2] = {1.0f / sums.rows[0].sum, 1.0f / sums.rows[1].sum};
     // Each row begins 8 columns further than the one before, so that neither side meets a bank twice.
     const auto at = [&](int, int r, int c) { return piece + r * kPiece + (c + 8 * r) % kPiece; };
-    HONE_UNROLL
+    // Only what moves sums out of the registers is written out for each piece.
+    HONE_UNROLL_BY(1)
     for (int begin = 0; begin < kColumns; begin += kPiece) {
       __syncwarp();
       HONE_UNROLL
-      for (int j = begin / 8; j < (begin + kPiece) / 8 && j < kColumns / 8; ++j)
-        HONE_UNROLL
-        for (int r = 0; r < 2; ++r)
-          *reinterpret_cast<Words<float, 2>*>(at(0, in_warp / 4 + 8 * r, j * 8 - begin + in_warp % 4 * 2)) = {{sums.out[j][2 * r] * whole[r], sums.out[j][2 * r + 1] * whole[r]}};
+      for (int j = 0; j < kColumns / 8; ++j)
+        if (j * 8 / kPiece * kPiece == begin) {
+          HONE_UNROLL
+          for (int r = 0; r < 2; ++r)
+            store_shared(at(0, in_warp / 4 + 8 * r, j * 8 % kPiece + in_warp % 4 * 2), Words<float, 2>{{sums.out[j][2 * r] * whole[r], sums.out[j][2 * r + 1] * whole[r]}});
+        }
       __syncwarp();
-      finish_piece<2, float, 1>(
-          rows, graph.columns() - begin, at, [&](int r, int c) { return graph.on_words(line0 + r, begin + c); },
-          [&](auto moved, int r, int c) { return graph.reads(moved, line0 + r, begin + c); },
-          [&](int r, int c, const float(&x)[1]) { graph.store(graph.row(batch, row0 + r), batch, row0 + r, begin + c, x[0]); },
-          [&](auto moved, int r, int c, const float(&x)[1][kMany], const auto& given) { graph.store_words(moved, line0 + r, begin + c, x[0], given); });
+      const auto reads = [&](auto moved, int r, int c) { return graph.reads(moved, line0 + r, begin + c); };
+      HONE_UNROLL_BY(1)
+      for (int turn = 0; turn < 2; ++turn)
+        finish_turn<float, 1>(
+            rows, graph.columns() - begin, turn, read_turn<2>(rows, graph.columns() - begin, turn, [&](int r, int c) { return graph.on_words(line0 + r, begin + c); }, reads),
+            at, reads, [&](int r, int c, const float(&x)[1]) { graph.store(graph.row(batch, row0 + r), batch, row0 + r, begin + c, x[0]); },
+            [&](auto moved, int r, int c, const float(&x)[1][kMany], const auto& given) { graph.store_words(moved, line0 + r, begin + c, x[0], given); });
     }
   }
 

@@ -14,6 +14,7 @@
 // The units multiply bytes twice as fast, and of sums of 8-bit floats keep 14 bits: every 128 of the depth the sums go to others that
 // ordinary additions keep, while the units work for the other group. So these take twice the registers, and tiles are half as large.
 #pragma once
+#include "hone/gpu/finish_turns.h"
 #include "hone/gpu/matmul_wgmma.h"
 
 namespace hone::gpu {
@@ -82,67 +83,9 @@ struct TensorSums<f8e4m3> {
 template <>
 struct TensorSums<f8e5m2> : TensorSums<f8e4m3> {};
 
-/// Columns that a warp has in shared memory at a time on their way to the epilogue, its bytes there, and columns that a thread hands over at once.
-constexpr int kPiece = 64, kPieceBytes = 16 * kPiece * 4, kMany = 8;
-
-/// Said to a function as an argument, for it to be a constant there.
-template <Boundary At>
-struct Moved {
-  static constexpr Boundary kBoundary = At;
-};
-
-/// A warp finishes `rows` (16 at most) of kPiece columns that lie at at(part, row, column) in shared memory, of which `columns` are
-/// wanted, eight threads a row: many(Moved, row, column, Each times kMany sums, reads(Moved, row, column)), or one(row, column, Each sums)
-/// where the columns end. What is read of Ahead times four rows is on its way before any of them is finished. on_words(row, column):
-/// whether what is moved there stands on boundaries of words.
-template <int Ahead, class Sum, int Each, class At, class OnWords, class Reads, class One, class ManyBesides>
-HONE_DEVICE void finish_piece(int rows, int64_t columns, At at, OnWords on_words, Reads reads, One one, ManyBesides many) {
-  const int c = lane() % 8 * kMany;
-  const int64_t left_over = columns - c;
-  if (rows <= 0 || left_over <= 0) return;
-  const auto row_of = [&](int r) { return r < rows ? r : rows - 1; };
-  const auto in_words = [&](auto moved) {
-    HONE_UNROLL_BY(1)
-    for (int r0 = lane() / 8; r0 < 16; r0 += 4 * Ahead) {
-      decltype(reads(moved, 0, 0)) given[Ahead];
-      HONE_UNROLL
-      for (int a = 0; a < Ahead; ++a) given[a] = reads(moved, row_of(r0 + 4 * a), c);
-      HONE_UNROLL
-      for (int a = 0; a < Ahead; ++a) {
-        const int r = r0 + 4 * a;
-        Sum sums[Each][kMany];
-        HONE_UNROLL
-        for (int e = 0; e < Each * kMany; e += 4) {
-          const auto four = *reinterpret_cast<const Words<Sum, 4>*>(at(e / kMany, r, c) + e % kMany);
-          HONE_UNROLL
-          for (int i = 0; i < 4; ++i) sums[e / kMany][e % kMany + i] = four[i];
-        }
-        if (r < rows) many(moved, r, c, sums, given[a]);
-      }
-    }
-  };
-  if (left_over >= kMany) {
-    bool whole = true;
-    HONE_UNROLL
-    for (int r = lane() / 8; r < 16; r += 4) whole = whole && on_words(row_of(r), c);
-    if (whole) in_words(Moved<Boundary::kWord>());
-    else in_words(Moved<Boundary::kAsk>());
-  } else {
-    HONE_UNROLL_BY(1)
-    for (int r = lane() / 8; r < rows; r += 4)
-      HONE_UNROLL_BY(1)
-      for (int e = 0; e < left_over; ++e) {
-        Sum sum[Each];
-        HONE_UNROLL
-        for (int part = 0; part < Each; ++part) sum[part] = at(part, r, c)[e];
-        one(r, c + e, sum);
-      }
-  }
-}
-
 /// one(batch, row, column, Each sums) or many(Moved, batch, row, column, Each times kMany sums beside each other, what reads(Moved, batch, row,
-/// column) gave of them before; on_words(batch, row, column) as of finish_piece) for the elements of the products left x right of all batches, of Each right factors: one, or two that make a pair, whose elements at the same place are finished together
-/// (a gate and what it lets through). Of Ahead times four rows what else is read is on its way at a time. A block has 384 threads and a
+/// column) gave of them before; on_words(batch, row, column) as of read_turn) for the elements of the products left x right of all batches, of Each right factors: one, or two that make a pair, whose elements at the same place are finished together
+/// (a gate and what it lets through). Of Ahead times four rows what else is read is on its way while those before are finished. A block has 384 threads and a
 /// multiprocessor for itself. `memory`: Stages (Rows + Columns) 128 + 8 Each kPieceBytes bytes on a boundary of 1024. `maps`: one for each
 /// factor of this block's own, in global memory. The left factor is read along its depth. Of a tile's Columns each right factor has its share.
 template <class T, int Rows, int Columns, int Stages, bool Turns, int Group, int Ahead, class L, class R, int Each, class One, class OnWords, class Reads, class ManyBesides>
@@ -156,7 +99,9 @@ HONE_DEVICE void tensor_product(const L& left, const R (&rights)[Each], int64_t 
   constexpr bool kApart = TensorSums<T>::kApart;
   constexpr prim::GroupType kType = type_of(static_cast<const T*>(nullptr));
   const R& right = rights[0];
+  constexpr int kPieces = kOwn / kPiece, kTurnsOfPiece = 4 / Ahead;
   constexpr int kWarps = 8, kMine = Turns ? Rows : Rows / 2, kBlocks = kMine / 64, kSums = Columns / 2, kStage = TileL::kBytes + TileR::kBytes;
+  constexpr int kTurns = kBlocks * kPieces * kTurnsOfPiece;
   static_assert(L::kAlongDepth && kMine % 64 == 0 && kBlocks * kSums <= (kApart ? 64 : 128) && kOwn % kPiece == 0);
   // A group that waited for a stage from afar would take an earlier tile's arrival for its own's: phases have two names. So it waits
   // until the other group has seen the last stage of the tile before.
@@ -186,7 +131,7 @@ HONE_DEVICE void tensor_product(const L& left, const R (&rights)[Each], int64_t 
       const BlockTile tile = block_tile<Group>(t, down, across);
       const int64_t batch_l = left.batches == 1 ? 0 : tile.batch, batch_r = right.batches == 1 ? 0 : tile.batch;
       for (int step = 0; step < steps; ++step) {
-        empty[s].wait(phase);
+        empty[s].wait_asleep(phase);
         full[s].arrive_expecting(kStage);
         tile_l(s).copy(full[s], maps[0], tile.down * Rows, step * TileL::kDepth, batch_l);
         HONE_UNROLL
@@ -207,8 +152,18 @@ HONE_DEVICE void tensor_product(const L& left, const R (&rights)[Each], int64_t 
   int turn = 0, turn_phase = group ^ 1;   // the first turn is the first group's: nobody had one before
   for (int64_t t = blockIdx.x; t < tiles; t += gridDim.x, before += steps, turn ^= 1) {
     if (Turns && turn != group) continue;
+    const BlockTile tile = block_tile<Group>(t, down, across);
     if constexpr (Turns) my_turn[group].wait(turn_phase), turn_phase ^= 1;
     int s = static_cast<int>(before % Stages), phase = static_cast<int>(before / Stages % 2), last = 0;
+    const auto row_of = [&](int n) { return tile.down * Rows + first + n / kPieces * 64 + warp % 4 * 16; };
+    const auto column_of = [&](int n) { return tile.across * kOwn + n % kPieces * kPiece; };
+    const auto rows_from = [&](int64_t row) { return left.lines - row < 16 ? static_cast<int>(left.lines - row) : 16; };
+    const auto read_of = [&](int u) {
+      const int64_t row = row_of(u / kTurnsOfPiece), column = column_of(u / kTurnsOfPiece);
+      return read_turn<Ahead>(rows_from(row), right.lines - column, u % kTurnsOfPiece, [&](int r, int c) { return on_words(tile.batch, row + r, column + c); },
+                              [&](auto moved, int r, int c) { return reads(moved, tile.batch, row + r, column + c); });
+    };
+    decltype(read_of(0)) next;
     const auto multiply = [&](Sum(&sums)[kBlocks][kSums], bool more) {
       products.fence();
       HONE_UNROLL
@@ -238,6 +193,7 @@ HONE_DEVICE void tensor_product(const L& left, const R (&rights)[Each], int64_t 
         if (++s == Stages) s = 0, phase ^= 1;
       }
       if (Turns && in_warp == 0) my_turn[group ^ 1].arrive();
+      next = read_of(0);
     } else {
       for (int step = 0; step < steps; ++step) {
         full[s].wait(phase);
@@ -249,42 +205,44 @@ HONE_DEVICE void tensor_product(const L& left, const R (&rights)[Each], int64_t 
         if (++s == Stages) s = 0, phase ^= 1;
       }
       if (Turns && in_warp == 0) my_turn[group ^ 1].arrive();
+      next = read_of(0);
       products.template wait<0>();
       if (in_warp == 0) empty[last].arrive();
     }
 
-    const BlockTile tile = block_tile<Group>(t, down, across);
     if constexpr (!kApart) {
       HONE_UNROLL
       for (int b = 0; b < kBlocks; ++b) products.readable(total[b]);
     }
     // Each row begins 8 columns further than the one before, so that neither side meets a bank twice.
     const auto at = [&](int part, int r, int c) { return piece + part * (kPieceBytes / 4) + r * kPiece + (c + 8 * r) % kPiece; };
-    // A piece at a time; only what moves it out of the registers is written out for each, so that the rest fits the instructions' cache.
-    constexpr int kPieces = kOwn / kPiece;
+    // A turn at a time, while what the next one reads is on its way; only what moves sums out of the registers is written out for each piece,
+    // so that the rest fits the instructions' cache.
     HONE_UNROLL_BY(1)
-    for (int n = 0; n < kBlocks * kPieces; ++n) {
-      __syncwarp();
-      HONE_UNROLL
-      for (int b = 0; b < kBlocks; ++b)
+    for (int u = 0; u < kTurns; ++u) {
+      const int n = u / kTurnsOfPiece, in_piece = u % kTurnsOfPiece;
+      if (in_piece == 0) {
+        __syncwarp();
         HONE_UNROLL
-        for (int p = 0; p < kPieces; ++p)
-          if (n == b * kPieces + p) {
-            HONE_UNROLL
-            for (int e = 0; e < Each; ++e)
+        for (int b = 0; b < kBlocks; ++b)
+          HONE_UNROLL
+          for (int p = 0; p < kPieces; ++p)
+            if (n == b * kPieces + p) {
               HONE_UNROLL
-              for (int i = 0; i < kPiece / 2; i += 2) {
-                const int sum = (e * kOwn + p * kPiece) / 2 + i;
-                *reinterpret_cast<Words<Sum, 2>*>(at(e, in_warp / 4 + i / 2 % 2 * 8, i / 4 * 8 + in_warp % 4 * 2)) = {{total[b][sum], total[b][sum + 1]}};
-              }
-          }
-      __syncwarp();
-      const int64_t row = tile.down * Rows + first + n / kPieces * 64 + warp % 4 * 16;
-      const int rows = left.lines - row < 16 ? static_cast<int>(left.lines - row) : 16;
-      const int64_t column = tile.across * kOwn + n % kPieces * kPiece;
-      finish_piece<Ahead, Sum, Each>(
-          rows, right.lines - column, at, [&](int r, int c) { return on_words(tile.batch, row + r, column + c); },
-          [&](auto moved, int r, int c) { return reads(moved, tile.batch, row + r, column + c); },
+              for (int e = 0; e < Each; ++e)
+                HONE_UNROLL
+                for (int i = 0; i < kPiece / 2; i += 2) {
+                  const int sum = (e * kOwn + p * kPiece) / 2 + i;
+                  store_shared(at(e, in_warp / 4 + i / 2 % 2 * 8, i / 4 * 8 + in_warp % 4 * 2), Words<Sum, 2>{{total[b][sum], total[b][sum + 1]}});
+                }
+            }
+        __syncwarp();
+      }
+      const auto now = next;
+      if (u + 1 < kTurns) next = read_of(u + 1);
+      const int64_t row = row_of(n), column = column_of(n);
+      finish_turn<Sum, Each>(
+          rows_from(row), right.lines - column, in_piece, now, at, [&](auto moved, int r, int c) { return reads(moved, tile.batch, row + r, column + c); },
           [&](int r, int c, const Sum(&sum)[Each]) { one(tile.batch, row + r, column + c, sum); },
           [&](auto moved, int r, int c, const Sum(&sums)[Each][kMany], const auto& given) { many(moved, tile.batch, row + r, column + c, sums, given); });
     }

@@ -86,6 +86,14 @@ class PhaseBarrier {
   HONE_DEVICE void wait(int parity) {
     while (!try_wait(parity)) {}
   }
+  /// The same for who has time: sleeps between looks, so as to leave the others their turns.
+  HONE_DEVICE void wait_asleep(int parity) {
+    while (!try_wait(parity)) {
+#if !HONE_EMULATED
+      __nanosleep(32);
+#endif
+    }
+  }
   /// The word is plain memory again. After a barrier of the block behind all uses, by one thread.
   HONE_DEVICE void invalidate() {
 #if HONE_EMULATED
