@@ -332,6 +332,25 @@ TEST(GpuMatmul, TilesOfThreeProductsFitTheExtents) {
       EXPECT_GE(right_of(fmt::format("{},M={}", rest, lines), lines), 0.62) << rest << ",M=" << lines;
 }
 
+/// Tiles for the copy engine are those of fewest turns, weighed: what was fastest on an H200 (results/h200/2026-11-28-launches.md).
+TEST(GpuMatmul, TilesForTheCopyEngineAreThoseOfFewestTurns) {
+  const auto tile_of = [](const char* compute, const std::vector<std::string>& inputs, const char* sizes) {
+    const task::Task task = task_of(compute, inputs, sizes);
+    const kernel::Kernel kernel = gpu_matmul_offers(task, Language::kCuda).front().kernel;
+    EXPECT_TRUE(kernel::allowed(kernel.header, kernel.config, target::simt_limits(*target::simt_device(Language::kCuda))).value()) << sizes;
+    return std::vector<int64_t>{kernel.config.at("ROWS"), kernel.config.at("COLUMNS"), kernel.config.at("TURNS"), kernel.config.at("AHEAD")};
+  };
+  const std::string x = "x=bf16[M,K]", w = "w=bf16[N,K]", b = "b=bf16[N]", r = "r=bf16[M,N]";
+  EXPECT_THAT(tile_of("y = gelu(x @ w.T + b)", {x, w, b}, "M=1024,K=768,N=3072"), ElementsAre(128, 192, 0, 2));
+  EXPECT_THAT(tile_of("y = x @ w.T + b + r", {x, w, b, r}, "M=1024,K=3072,N=768"), ElementsAre(64, 128, 1, 2));
+  EXPECT_THAT(tile_of("y = x @ w.T + r", {x, w, r}, "M=57855,K=1024,N=720"), ElementsAre(128, 128, 1, 4));
+  EXPECT_THAT(tile_of("y = x @ w.T", {x, w}, "M=4096,K=4096,N=4096"), ElementsAre(128, 128, 1, 2));
+  EXPECT_THAT(tile_of("y = x @ w.mT", {"x=bf16[E,M,K]", "w=bf16[E,N,K]"}, "E=56,M=197,K=128,N=200"), ElementsAre(128, 256, 0, 2));
+  EXPECT_THAT(tile_of("h = x @ w.T; y = silu(h[:, :N]) * h[:, N:]", {"x=bf16[M,K]", "w=bf16[2*N,K]"}, "M=4096,K=512,N=4096"), ElementsAre(128, 128, 1, 2));
+  const std::vector<int64_t> bytes = tile_of("y = f32(x) @ f32(w).T", {"x=f8e4m3[M,K]", "w=f8e4m3[N,K]"}, "M=4096,K=4096,N=4096");
+  EXPECT_LE(bytes[0] * bytes[1] * (1 + bytes[2]), 16384);   // two sets of sums
+}
+
 TEST(GpuMatmul, TrianglesAreLeftOut) {
   const auto source = [](task::Structure structure, const char* compute, const char* action) {
     task::Task task = task_of(compute, {"A=f32[N,N]", "B=f32[N,N]"}, "N=512");

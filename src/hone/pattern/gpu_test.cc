@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
 #include "hone/pattern/families_testing.h"
 #include "hone/pattern/gpu_patterns.h"
 #include "hone/pattern/gpu_rounds.h"
@@ -55,6 +57,40 @@ TEST(GpuOffers, SuitTheShape) {
   EXPECT_THAT(patterns_of(task_of("y = sum(x, axis=0)", {"x=f32[B,D]"}, "B=1048576,D=64")), ElementsAre("split_columns", "columns"));
   EXPECT_THAT(patterns_of(task_of("y = cumsum(x, axis=-1)", {"x=f32[B,D]"}, "B=32768,D=32768")), ElementsAre("scans", "split_scans"));
   EXPECT_THAT(patterns_of(task_of("y = cross_entropy(x, t)", {"x=f32[B,D]", "t=i64[B]"}, "B=32768,D=4096")), testing::Contains("parts"));
+}
+
+/// With few rows all blocks share them, whatever they are; and where weights change from piece to piece of a row, a tile is no larger than one.
+TEST(GpuOffers, FewRowsInPiecesFillTheirTiles) {
+  const task::Task task = task_of("y = group_norm(x, 1, w, b)", {"x=f32[N,C,H,W]", "w=f32[C]", "b=f32[C]"}, "N=7,C=320,H=28,W=33");
+  EXPECT_THAT(patterns_of(task), testing::Contains("shared_rows"));
+  std::vector<std::string> ignored;
+  for (const Offer& offer : offers_gpu(task, kernel::Language::kCuda, ignored)) {
+    if (offer.pattern != "shared_rows" && !offer.pattern.starts_with("specialised")) continue;
+    const kernel::Config& config = offer.kernel.config;
+    EXPECT_LT(config.at("THREADS") * config.at("VEC") * config.at("UNROLL"), 2 * 28 * 33) << offer.pattern;
+  }
+  EXPECT_EQ(patterns_of(task).front(), "shared_rows");
+}
+
+/// Exponentials and their quotients are a little less exact where 16 bits are looked at, and nowhere else.
+TEST(GpuOffers, WhatIsRoundedTo16BitsIsComputedWithThatInMind) {
+  const auto source_of = [](const char* compute, const char* type) {
+    std::vector<std::string> ignored;
+    std::vector<std::string> inputs = {fmt::format("x={}[A,B]", type)};
+    if (std::string(compute).find('z') != std::string::npos) inputs.push_back(fmt::format("z={}[A,B]", type));
+    const task::Task task = task_of(compute, inputs, "A=64,B=4096");
+    return offers_gpu(task, kernel::Language::kCuda, ignored).front().kernel.source;
+  };
+  const auto coarse = testing::HasSubstr("coarse_");
+  for (const char* type : {"bf16", "f16"}) {
+    EXPECT_THAT(source_of("y = silu(x)", type), testing::AllOf(testing::HasSubstr("coarse_exp("), testing::HasSubstr("coarse_ratio(")));
+    EXPECT_THAT(source_of("y = sigmoid(x) * z", type), coarse);
+    EXPECT_THAT(source_of("y = softmax(x, axis=-1)", type), testing::Not(coarse));                         // summed in f32
+    EXPECT_THAT(source_of(fmt::format("y = {}(exp(f32(x)) - exp(f32(z)))", type).c_str(), type), testing::Not(coarse));   // cancels
+    EXPECT_THAT(source_of("y = f32(exp(f32(x)))", type), testing::Not(coarse));                            // an output of f32
+    EXPECT_THAT(source_of(fmt::format("y = {}(where(exp(f32(x)) > 1.0, f32(x), f32(z)))", type).c_str(), type), testing::Not(coarse));   // decides
+  }
+  EXPECT_THAT(source_of("y = silu(x)", "f32"), testing::Not(coarse));
 }
 
 /// What a pattern chooses for a shape has to fit the constraints that it writes beside it: else its first kernel fails to launch.
