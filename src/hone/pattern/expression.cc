@@ -189,29 +189,29 @@ Range range_of(const task::Graph& graph, int id, int depth = 0) {
 
 /// Whether a float is only ever looked at rounded to 16 bits or fewer, and nothing cancels on the way there: then a few units of its own last place
 /// are a ten-thousandth of the rounding's.
-bool is_coarse(const task::Graph& graph, int id, int depth = 0) {
-  constexpr int kDeepest = 8;   // of chains that are followed
-  if (depth > kDeepest || std::find(graph.outputs.begin(), graph.outputs.end(), id) != graph.outputs.end()) return false;
-  const auto one_sign = [&](const Node& user, bool same) {
-    const Range a = range_of(graph, user.operands[0]), b = range_of(graph, user.operands[1]);
-    return same ? (a.low >= 0 && b.low >= 0) || (a.high <= 0 && b.high <= 0) : (a.low >= 0 && b.high <= 0) || (a.high <= 0 && b.low >= 0);
-  };
-  const auto kept = [&](size_t at, const Node& user) {
-    switch (user.prim) {
-      case Prim::kCast: return task::is_narrow(user.type.dtype) || (user.type.dtype == DType::kF32 && is_coarse(graph, static_cast<int>(at), depth + 1));
-      case Prim::kWhere: return user.operands[0] != id && is_coarse(graph, static_cast<int>(at), depth + 1);
-      case Prim::kAdd: return one_sign(user, true) && is_coarse(graph, static_cast<int>(at), depth + 1);
-      case Prim::kSub: return one_sign(user, false) && is_coarse(graph, static_cast<int>(at), depth + 1);
-      case Prim::kBroadcast: case Prim::kReshape: case Prim::kTranspose: case Prim::kNeg: case Prim::kAbs: case Prim::kMul: case Prim::kDiv: case Prim::kMaximum:
-      case Prim::kMinimum: return is_coarse(graph, static_cast<int>(at), depth + 1);
-      default: return false;
-    }
-  };
-  for (size_t at = 0; at < graph.nodes.size(); ++at) {
+bool is_coarse(const task::Graph& graph, int id) {
+  std::vector<bool> coarse(graph.nodes.size(), true);
+  for (const int output : graph.outputs) coarse[static_cast<size_t>(output)] = false;
+  // Users come behind what they use.
+  for (size_t at = graph.nodes.size(); at-- > static_cast<size_t>(id) + 1;) {
     const Node& user = graph.nodes[at];
-    if (std::find(user.operands.begin(), user.operands.end(), id) != user.operands.end() && !kept(at, user)) return false;
+    const auto one_sign = [&](bool same) {
+      const Range a = range_of(graph, user.operands[0]), b = range_of(graph, user.operands[1]);
+      return same ? (a.low >= 0 && b.low >= 0) || (a.high <= 0 && b.high <= 0) : (a.low >= 0 && b.high <= 0) || (a.high <= 0 && b.low >= 0);
+    };
+    bool kept = coarse[at];
+    switch (user.prim) {
+      case Prim::kCast: kept = task::is_narrow(user.type.dtype) || (user.type.dtype == DType::kF32 && kept); break;
+      case Prim::kAdd: kept = kept && one_sign(true); break;
+      case Prim::kSub: kept = kept && one_sign(false); break;
+      case Prim::kWhere: case Prim::kBroadcast: case Prim::kReshape: case Prim::kTranspose: case Prim::kNeg: case Prim::kAbs: case Prim::kMul: case Prim::kDiv:
+      case Prim::kMaximum: case Prim::kMinimum: break;
+      default: kept = false;
+    }
+    for (size_t k = 0; k < user.operands.size(); ++k)
+      if (!kept || (user.prim == Prim::kWhere && k == 0)) coarse[static_cast<size_t>(user.operands[k])] = false;
   }
-  return true;
+  return coarse[static_cast<size_t>(id)];
 }
 
 }  // namespace
