@@ -219,7 +219,7 @@ void GpuMatmulWriter::put_tensor_tiles(Slots& slots, task::DType number) const {
   const int64_t stages = std::min(kMostStages, (kShared - 2048 - (second_ ? 2 : 1) * 32768) / (128 * (best.rows + best.columns)));
   slots["stages"] = gpu::choices(stages, {5, 4, 3, 6});
   // Of a tensor that is read as the result is written, all of a piece's reads are on their way while the one before it is finished; of more, half
-  // of them, as registers hold what two turns read.
+  // or a quarter of them, as registers hold what two turns read.
   const task::Graph& graph = all_.epilogue.primitive;
   const double columns_of = at(all_.column.extent);
   int64_t bytes = 0;
@@ -231,7 +231,7 @@ void GpuMatmulWriter::put_tensor_tiles(Slots& slots, task::DType number) const {
     if (elements >= columns_of) bytes += 8 * task::size_of(type.dtype);
     like_result = like_result || elements >= down * columns_of * batches;
   }
-  slots["ahead"] = like_result && bytes <= 16 ? "4, 2, 1" : "2, 4, 1";
+  slots["ahead"] = like_result && bytes <= 16 ? "4, 2, 1" : bytes <= 48 ? "2, 4, 1" : "1, 2, 4";
 }
 
 /// Parts of at least 512 of the depth, as many as give each multiprocessor WAVES blocks.
