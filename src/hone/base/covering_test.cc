@@ -28,6 +28,20 @@ TEST(Covering, EveryCaseIsInOnePart) {
   EXPECT_THAT(part_of(std::vector<std::string>{}, true, letters), IsEmpty());
 }
 
+class CoveringTurns : public ::testing::TestWithParam<int> {};
+
+TEST_P(CoveringTurns, TestsTakeItemsInTurns) {
+  EXPECT_EQ(turn(), static_cast<size_t>(GetParam()));
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(takes_item(static_cast<size_t>(i), 3), i == GetParam() % 3) << i;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CoveringTurns, ::testing::Range(0, 4));
+
+TEST(LongCovering, TheLongPartTakesAllItems) {
+  EXPECT_TRUE(takes_item(0, 3));
+  EXPECT_TRUE(takes_item(2, 3));
+}
+
 TEST(Covering, NamesOfOperationsAndTypes) {
   EXPECT_THAT(names_applied("y = layer_norm(relu(x), w) * (a + b); x=f32[B,D]"), UnorderedElementsAre("layer_norm", "relu", "f32"));
   EXPECT_THAT(names_applied("x + y"), IsEmpty());

@@ -102,7 +102,7 @@ Result<Verdict> Verifier::verify(const kernel::Kernel& kernel) {
   if (const auto* failure = std::get_if<target::BuildFailure>(&*outcome))
     return Verdict{VerdictKind::kDoesNotCompile, failure->reason, failure->log, {}};
   Spent spent;
-  HONE_TRY(Verdict closest, hidden_.check(kernel, kHiddenShapes, true, spent));
+  HONE_TRY(Verdict closest, hidden_.check(kernel, kHiddenShapes, options_.thorough, spent));
   for (const auto& stage : stages_) {
     if (!closest.accepted()) break;
     HONE_TRY(Verdict verdict, verify_on(*stage, kernel));

@@ -17,6 +17,9 @@ struct VerifierOptions {
   /// For a workload's calls together, beside what their traffic takes; slow kernels need it.
   std::chrono::seconds deadline{20};
   bool all_families = false;  ///< at the workloads too, as a promotion has it
+  /// As a promotion looks for hidden shapes: dozens at which a plan takes other ways, on the emulator long ones, and calls that come again.
+  /// Without, as screening does on a CPU, which takes a fraction of the time.
+  bool thorough = true;
 };
 
 class Verifier {

@@ -1,4 +1,4 @@
-// Every form of the convolution in C++, at shapes that are multiples of nothing, judged by the evaluator: with the defaults and
+// Every form of the convolution in C++, at shapes that are multiples of nothing, judged: with the defaults and
 // with tunables that make many small blocks.
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 
 #include "hone/base/random.h"
 #include "hone/base/testing/covering.h"
-#include "hone/evaluate/evaluator.h"
+#include "hone/pattern/judge_testing.h"
 #include "hone/pattern/library.h"
 
 namespace hone::pattern {
@@ -55,11 +55,8 @@ class CppConv : public testing::TestWithParam<Case> {};
 TEST_P(CppConv, IsAccepted) {
   const Case& c = GetParam();
   const task::Task task = task::task_from_expressions(c.compute, c.inputs, c.workloads).value();
-  std::shared_ptr<target::Toolchain> toolchain = target::cpp_toolchain().value();
-  evaluate::EvaluatorOptions options;
-  options.repetitions = 1;
-  auto evaluator = evaluate::cpu_evaluator(task, toolchain, options);
-  ASSERT_TRUE(evaluator) << evaluator.error().to_string();
+  const auto judge = judge_testing::Judge::create(task);
+  ASSERT_TRUE(judge) << judge.error().to_string();
   std::vector<std::string> why_not;
   const auto offers = offers_cpp(task, why_not);
   ASSERT_FALSE(offers.empty()) << (why_not.empty() ? "" : why_not.front());
@@ -72,10 +69,7 @@ TEST_P(CppConv, IsAccepted) {
       if (drawn == 1) kernel.config[tunable.name] = tunable.values[rng.below(tunable.values.size())];
       if (drawn == 2) kernel.config[tunable.name] = *std::min_element(tunable.values.begin(), tunable.values.end());
     }
-    const auto screening = (*evaluator)->screen(kernel);
-    ASSERT_TRUE(screening) << screening.error().to_string();
-    EXPECT_TRUE(screening->verdict.accepted()) << evaluate::name_of(screening->verdict.kind) << ": " << screening->verdict.reason << "\n"
-                                               << screening->verdict.detail << "\n" << kernel::with_config(kernel, kernel.config);
+    judge->expect_accepted(kernel, offers.front().action);
   }
 }
 

@@ -1,4 +1,4 @@
-// Every form of the matrix product in C++, at shapes that are multiples of nothing, judged by the evaluator: with the
+// Every form of the matrix product in C++, at shapes that are multiples of nothing, judged: with the
 // defaults and with tunables that make many small blocks.
 #include "hone/pattern/cpp_matmul.h"
 
@@ -10,7 +10,7 @@
 
 #include "hone/base/random.h"
 #include "hone/base/testing/covering.h"
-#include "hone/evaluate/evaluator.h"
+#include "hone/pattern/judge_testing.h"
 #include "hone/pattern/library.h"
 
 namespace hone::pattern {
@@ -73,11 +73,8 @@ class CppMatmul : public testing::TestWithParam<Case> {};
 TEST_P(CppMatmul, EveryOfferIsAccepted) {
   const Case& c = GetParam();
   const task::Task task = task_of(c);
-  std::shared_ptr<target::Toolchain> toolchain = target::cpp_toolchain().value();
-  evaluate::EvaluatorOptions options;
-  options.repetitions = 1;
-  auto evaluator = evaluate::cpu_evaluator(task, toolchain, options);
-  ASSERT_TRUE(evaluator) << evaluator.error().to_string();
+  const auto judge = judge_testing::Judge::create(task);
+  ASSERT_TRUE(judge) << judge.error().to_string();
   std::vector<std::string> why_not;
   const auto offers = offers_cpp(task, why_not);
   ASSERT_FALSE(offers.empty()) << (why_not.empty() ? "" : why_not.front());
@@ -96,11 +93,7 @@ TEST_P(CppMatmul, EveryOfferIsAccepted) {
           ASSERT_NE(of, tunables.end()) << name;
           kernel.config[name] = *std::min_element(of->values.begin(), of->values.end());
         }
-      const auto screening = (*evaluator)->screen(kernel);
-      ASSERT_TRUE(screening) << screening.error().to_string();
-      EXPECT_TRUE(screening->verdict.accepted()) << offer.action << ": " << evaluate::name_of(screening->verdict.kind) << ": "
-                                                 << screening->verdict.reason << "\n" << screening->verdict.detail << "\n"
-                                                 << kernel::with_config(kernel, kernel.config);
+      judge->expect_accepted(kernel, offer.action);
     }
 }
 

@@ -1,9 +1,9 @@
-// Every task of test/cases/pattern/ through every offer of the patterns, judged by the evaluator: a
-// covering part of them in `make check`, the others in `make check-long`.
+// Every task of test/cases/pattern/ through every offer of the patterns, and by plain loops, judged: a covering part of
+// them in `make check`, without the plain loops, and all in `make check-long`.
 #include "hone/pattern/families_testing.h"
 
 #include "hone/base/random.h"
-#include "hone/evaluate/evaluator.h"
+#include "hone/pattern/judge_testing.h"
 #include "hone/pattern/library.h"
 
 namespace hone::pattern {
@@ -17,15 +17,10 @@ TEST_P(Families, EveryOfferIsAccepted) {
   const Case& c = GetParam();
   const auto task = families_testing::task_of(c, {{"192", "8", "4", "64"}, {"77", "5", "3", "41"}});
   ASSERT_TRUE(task) << task.error().to_string();
-  std::shared_ptr<target::Toolchain> toolchain = target::cpp_toolchain().value();
-  evaluate::EvaluatorOptions options;
-  options.repetitions = 1;
-  auto evaluator = evaluate::cpu_evaluator(*task, toolchain, options);
-  ASSERT_TRUE(evaluator) << evaluator.error().to_string();
-  const kernel::Kernel naive = naive_cpp(*task);
-  const auto plain = (*evaluator)->screen(naive);
-  ASSERT_TRUE(plain) << plain.error().to_string();
-  EXPECT_TRUE(plain->verdict.accepted()) << plain->verdict.reason << "\n" << plain->verdict.detail << naive.source;
+  const auto judge = judge_testing::Judge::create(*task);
+  ASSERT_TRUE(judge) << judge.error().to_string();
+  const bool all = base::testing::in_long_part();
+  if (all) judge->expect_accepted(naive_cpp(*task), "plain loops");
   std::vector<std::string> why_not;
   const auto offers = offers_cpp(*task, why_not);
   base::Rng rng(7);
@@ -33,7 +28,6 @@ TEST_P(Families, EveryOfferIsAccepted) {
     EXPECT_TRUE(std::any_of(offers.begin(), offers.end(), [&](const Offer& o) { return o.pattern == wanted; }))
         << wanted << "; " << fmt::format("{}", fmt::join(why_not, "; "));
   // At defaults and at drawn values; in `make check` the first at its defaults and the last at drawn ones.
-  const bool all = base::testing::in_long_part();
   for (const Offer& offer : offers)
     for (int drawn = 0; drawn < 2; ++drawn) {
       if (!all && &offer != (drawn ? &offers.back() : &offers.front())) continue;
@@ -41,17 +35,13 @@ TEST_P(Families, EveryOfferIsAccepted) {
       if (drawn)
         for (const auto& tunable : kernel.header.tunables)
           kernel.config[tunable.name] = tunable.values[rng.below(tunable.values.size())];
-      const auto screening = (*evaluator)->screen(kernel);
-      ASSERT_TRUE(screening) << screening.error().to_string();
-      EXPECT_TRUE(screening->verdict.accepted())
-          << offer.pattern << ": " << offer.action << ": " << evaluate::name_of(screening->verdict.kind) << ": "
-          << screening->verdict.reason << "\n" << screening->verdict.detail << "\n" << kernel::with_config(kernel, kernel.config);
+      judge->expect_accepted(kernel, offer.pattern + ": " + offer.action);
     }
 }
 
 std::string name_of_case(const testing::TestParamInfo<Case>& info) { return families_testing::test_name(info.param); }
 INSTANTIATE_TEST_SUITE_P(Cases, Families, testing::ValuesIn(families_testing::cases(true, families_testing::By::kCpu)), name_of_case);
-INSTANTIATE_TEST_SUITE_P(LongCases, Families, testing::ValuesIn(families_testing::cases(false, families_testing::By::kCpu)), name_of_case);
+INSTANTIATE_TEST_SUITE_P(LongCases, Families, testing::ValuesIn(families_testing::cases()), name_of_case);
 
 }  // namespace
 }  // namespace hone::pattern

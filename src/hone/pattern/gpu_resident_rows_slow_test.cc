@@ -30,12 +30,10 @@ TEST_P(GpuResidentRows, AreAccepted) {
     split->config = {{"THREADS", 64}, {"VEC", 1}, {"UNROLL", 2}, {"BLOCKS", 1}, {"BACK", 1}, {"LAST", 8}};
     std::vector<kernel::Kernel> all{*rows, *split};
     if (groups) all.push_back(*groups);
-    for (size_t i = 0; i < all.size(); ++i) {
-      const kernel::Kernel& kernel = all[i];
-      // HIP, the same text on wider waves, takes one of them in `make check`.
-      if (language == kernel::Language::kHip && !base::testing::takes_item(i, all.size())) continue;
-      emulated.expect_accepted(kernel);
-    }
+    // In `make check` each language takes one of them, HIP, the same text on wider waves, another one.
+    const size_t hip = language == kernel::Language::kHip ? 1 : 0;
+    for (size_t i = 0; i < all.size(); ++i)
+      if (base::testing::takes_item((i + hip) % all.size(), all.size())) emulated.expect_accepted(all[i]);
   }
 }
 
@@ -62,23 +60,24 @@ TEST_P(GpuSplitColumns, AreAccepted) {
     ASSERT_TRUE(whole) << whole.error().to_string();
     split->config = {{"ACROSS", 8}, {"DOWN", 8}, {"VEC", 2}, {"UNROLL", 2}, {"BLOCKS", 2}};
     whole->config = {{"ACROSS", 8}, {"DOWN", 8}, {"VEC", 2}, {"HELD", 1}, {"UNROLL", 2}};   // long_columns
-    for (const kernel::Kernel& kernel : {*split, *whole}) {
-      emulated.expect_accepted(kernel);
-    }
+    // In `make check` each language takes one of them.
+    const size_t hip = language == kernel::Language::kHip ? 1 : 0;
+    if (base::testing::takes_item(hip, 2)) emulated.expect_accepted(*split);
+    if (base::testing::takes_item(1 - hip, 2)) emulated.expect_accepted(*whole);
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Columns, GpuSplitColumns,
-                         testing::Values(Given{"mean", "y = mean(x, axis=1)", {"x=f32[A,B,D]"}}, Given{"argmin", "y = argmin(x, axis=1)",
-                             {"x=f32[A,B,D]"}},
-                                         Given{"any_and_largest", "a = any(x > 1.6, axis=1)\nm = max(x, axis=1)\n", {"x=bf16[A,B,D]"}}),
-                         name_of);
+const std::vector<Given> kColumns = {Given{"mean", "y = mean(x, axis=1)", {"x=f32[A,B,D]"}}, Given{"argmin", "y = argmin(x, axis=1)", {"x=f32[A,B,D]"}},
+                                     Given{"any_and_largest", "a = any(x > 1.6, axis=1)\nm = max(x, axis=1)\n", {"x=bf16[A,B,D]"}}};
+INSTANTIATE_TEST_SUITE_P(Columns, GpuSplitColumns, testing::ValuesIn(kColumns), name_of);
+INSTANTIATE_TEST_SUITE_P(LongAllOfColumns, GpuSplitColumns, testing::ValuesIn(kColumns), name_of);
 
-INSTANTIATE_TEST_SUITE_P(Rows, GpuResidentRows,
-                         testing::Values(Given{"softmax", "y = softmax(x, axis=-1)", {"x=f32[B,D]"}},
-                                         Given{"layer_norm", "y = layer_norm(x, w, b)", {"x=f32[B,D]", "w=f32[D]", "b=f32[D]"}},
-                                         Given{"variance_and_largest", "v = var(x, axis=-1)\nm = max(x, axis=-1)\n", {"x=f32[B,D]"}},
-                                         Given{"whole_norm", "y = (x - mean(x)) / sqrt(var(x) + 1e-5)", {"x=f32[B,D]"}}), name_of);
+const std::vector<Given> kRows = {Given{"softmax", "y = softmax(x, axis=-1)", {"x=f32[B,D]"}},
+                                  Given{"layer_norm", "y = layer_norm(x, w, b)", {"x=f32[B,D]", "w=f32[D]", "b=f32[D]"}},
+                                  Given{"variance_and_largest", "v = var(x, axis=-1)\nm = max(x, axis=-1)\n", {"x=f32[B,D]"}},
+                                  Given{"whole_norm", "y = (x - mean(x)) / sqrt(var(x) + 1e-5)", {"x=f32[B,D]"}}};
+INSTANTIATE_TEST_SUITE_P(Rows, GpuResidentRows, testing::ValuesIn(kRows), name_of);
+INSTANTIATE_TEST_SUITE_P(LongAllOfRows, GpuResidentRows, testing::ValuesIn(kRows), name_of);
 INSTANTIATE_TEST_SUITE_P(LongRows, GpuResidentRows,
                          testing::Values(Given{"logsumexp", "y = logsumexp(x, axis=-1)", {"x=f32[B,D]"}},
                                          Given{"l1_norm", "y = x / mean(abs(x), axis=1, keepdims=true)", {"x=f32[B,D]"}},

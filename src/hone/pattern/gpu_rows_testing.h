@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "hone/evaluate/evaluator.h"
 #include "hone/pattern/gpu_patterns.h"
+#include "hone/pattern/judge_testing.h"
 #include "hone/pattern/normal_form.h"
 
 namespace hone::pattern::gpu_rows_testing {
@@ -23,7 +23,7 @@ inline void PrintTo(const Given& given, std::ostream* out) { *out << given.name;
 
 inline std::string name_of(const testing::TestParamInfo<Given>& parameter) { return parameter.param.name; }
 
-/// A task on the emulators. Not to be moved: the evaluator and the program point into it.
+/// A task on the emulators. Not to be moved: the judge and the program point into it.
 class Emulated {
  public:
   Emulated(const Given& given, const std::vector<std::string>& workloads) {
@@ -35,9 +35,9 @@ class Emulated {
       unavailable_ = simt.error().to_string();
       return;
     }
-    auto evaluator = evaluate::emulated_evaluator(task_, std::shared_ptr<target::Toolchain>(std::move(*simt)), {});
-    HONE_CHECK(evaluator.has_value(), given.compute);
-    evaluator_ = std::move(*evaluator);
+    auto judge = judge_testing::Judge::create(task_, std::shared_ptr<target::Toolchain>(std::move(*simt)));
+    HONE_CHECK(judge.has_value(), given.compute);
+    judge_ = std::move(*judge);
     normal_ = normal_form(task_);
     auto program = find_program(normal_, {.columns = true, .scans = true, .slices = true, .fences = {}});
     HONE_CHECK(program.has_value(), given.compute);
@@ -49,17 +49,12 @@ class Emulated {
   [[nodiscard]] const std::string& unavailable() const { return unavailable_; }
   [[nodiscard]] const Program& program() const { return *program_; }
 
-  void expect_accepted(const kernel::Kernel& kernel) const {
-    const auto screening = evaluator_->screen(kernel);
-    ASSERT_TRUE(screening) << screening.error().to_string();
-    EXPECT_TRUE(screening->verdict.accepted()) << kernel.author << ": " << evaluate::name_of(screening->verdict.kind) << ": " << screening->verdict.reason << "\n"
-                                               << screening->verdict.detail << "\n" << kernel::with_config(kernel, kernel.config);
-  }
+  void expect_accepted(const kernel::Kernel& kernel) const { judge_->expect_accepted(kernel, kernel.author); }
 
  private:
   std::string unavailable_;
   task::Task task_, normal_;
-  std::unique_ptr<evaluate::Evaluator> evaluator_;
+  std::optional<judge_testing::Judge> judge_;
   std::optional<Program> program_;
 };
 

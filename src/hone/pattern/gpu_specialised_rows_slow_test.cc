@@ -41,7 +41,9 @@ TEST_P(GpuSpecialisedRows, IsAcceptedWhateverTheRing) {
   });
 }
 
-TEST_P(GpuSpecialisedRows, IsAcceptedInClusters) {
+class GpuSpecialisedClusters : public testing::TestWithParam<Given> {};
+
+TEST_P(GpuSpecialisedClusters, AreAccepted) {
   expect_accepted(GetParam(), gpu::specialised_cluster, {
       // One tile of several stays; fewer clusters than rows, which go on, and all places that there are; sixteen blocks of
       // which some have nothing of a row; words of a run that a thread takes in two halves.
@@ -56,16 +58,18 @@ constexpr const char* kOfChannels = "y = (x - mean(x, axis=(0, 2), keepdims=true
 
 const std::vector<Given> kRows = {Given{"softmax_bf16", "y = softmax(x, axis=-1)", {"x=bf16[B,D]"}},
                                   Given{"residual_norm", "y = rms_norm(x + r)", {"x=f32[B,D]", "r=bf16[B,D]"}},
+                                  Given{"whole_norm", "y = (x - mean(x)) / sqrt(var(x) + 1e-5)", {"x=f32[B,D]"}},
                                   Given{"channel_norm", kOfChannels, {"x=f32[2,B,D]"}},
-                                  Given{"whole_norm", "y = (x - mean(x)) / sqrt(var(x) + 1e-5)", {"x=f32[B,D]"}}};
-INSTANTIATE_TEST_SUITE_P(Rows, GpuSpecialisedRows, testing::ValuesIn(kRows), name_of);
-INSTANTIATE_TEST_SUITE_P(LongAllOfRows, GpuSpecialisedRows, testing::ValuesIn(kRows), name_of);
-INSTANTIATE_TEST_SUITE_P(LongRows, GpuSpecialisedRows,
-                         testing::Values(Given{"softmax", "y = softmax(x, axis=-1)", {"x=f32[B,D]"}},
-                                         Given{"softmax_f64", "y = softmax(x * 2.0, axis=-1)", {"x=f64[B,D]"}},
-                                         Given{"layer_norm", "y = layer_norm(x, w, b)", {"x=f32[B,D]", "w=f32[D]", "b=f32[D]"}},
-                                         Given{"log_softmax", "y = log_softmax(x, axis=-1)", {"x=f16[B,D]"}},
-                                         Given{"l1_norm", "y = x / mean(abs(x), axis=1, keepdims=true)", {"x=f32[B,D]"}}), name_of);
+                                  Given{"softmax", "y = softmax(x, axis=-1)", {"x=f32[B,D]"}},
+                                  Given{"softmax_f64", "y = softmax(x * 2.0, axis=-1)", {"x=f64[B,D]"}},
+                                  Given{"layer_norm", "y = layer_norm(x, w, b)", {"x=f32[B,D]", "w=f32[D]", "b=f32[D]"}},
+                                  Given{"log_softmax", "y = log_softmax(x, axis=-1)", {"x=f16[B,D]"}},
+                                  Given{"l1_norm", "y = x / mean(abs(x), axis=1, keepdims=true)", {"x=f32[B,D]"}}};
+// Of narrow and mixed elements, one row and rows in pieces the ones in rings, the others in clusters; all in both in `make check-long`.
+INSTANTIATE_TEST_SUITE_P(Rows, GpuSpecialisedRows, testing::Values(kRows[0], kRows[2]), name_of);
+INSTANTIATE_TEST_SUITE_P(Rows, GpuSpecialisedClusters, testing::Values(kRows[1], kRows[3]), name_of);
+INSTANTIATE_TEST_SUITE_P(LongRows, GpuSpecialisedRows, testing::ValuesIn(kRows), name_of);
+INSTANTIATE_TEST_SUITE_P(LongRows, GpuSpecialisedClusters, testing::ValuesIn(kRows), name_of);
 
 }  // namespace
 }  // namespace hone::pattern

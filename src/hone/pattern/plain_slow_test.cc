@@ -18,6 +18,8 @@ TEST_P(Plain, IsAccepted) {
 
 INSTANTIATE_TEST_SUITE_P(Cases, Plain, testing::ValuesIn(plain_testing::task_files("test/cases/plain")),
                          [](const auto& parameter) { return parameter.param.name; });
+INSTANTIATE_TEST_SUITE_P(LongCases, Plain, testing::ValuesIn(plain_testing::task_files("test/cases/plain")),
+                         [](const auto& parameter) { return parameter.param.name; });
 
 }  // namespace
 }  // namespace hone::pattern

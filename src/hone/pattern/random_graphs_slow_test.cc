@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdlib>
 
+#include "hone/base/testing/covering.h"
 #include "hone/evaluate/evaluator.h"
 #include "hone/evaluate/verifier.h"
 #include "hone/pattern/library.h"
@@ -42,6 +43,7 @@ void expect_the_oracles_answers(const task::Task& task, const std::string& compu
   evaluate::VerifierOptions options;
   options.optimisation = "-O1";
   options.deadline = std::chrono::seconds(120);
+  options.thorough = base::testing::in_long_part();
   const auto verifier = evaluate::Verifier::create(task, toolchain, options);
   ASSERT_TRUE(verifier) << verifier.error().to_string();
   for (const Offer& offer : all_offers(task, language)) {
@@ -74,6 +76,7 @@ std::string name_of_writer(const testing::TestParamInfo<Language>& info) {
   return info.param == Language::kCpp ? "Cpp" : info.param == Language::kCuda ? "Cuda" : "Hip";
 }
 INSTANTIATE_TEST_SUITE_P(Writers, RandomGraphs, testing::Values(Language::kCpp, Language::kCuda, Language::kHip), name_of_writer);
+INSTANTIATE_TEST_SUITE_P(LongWriters, RandomGraphs, testing::Values(Language::kCpp, Language::kCuda, Language::kHip), name_of_writer);
 
 }  // namespace
 }  // namespace hone::pattern

@@ -18,7 +18,7 @@ TEST_P(TrustedKernels, AreAcceptedAtSmall) {
   if (naive.source != plain.source) plain_testing::expect_accepted(*task, naive, "-O3");
 }
 
-INSTANTIATE_TEST_SUITE_P(Tasks, TrustedKernels, testing::ValuesIn(plain_testing::task_files("tasks")),
+INSTANTIATE_TEST_SUITE_P(LongAllTasks, TrustedKernels, testing::ValuesIn(plain_testing::task_files("tasks")),
                          [](const auto& parameter) { return parameter.param.name; });
 
 }  // namespace

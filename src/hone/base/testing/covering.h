@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cstddef>
-#include <cstdint>
 #include <set>
 #include <string>
 #include <string_view>
@@ -21,15 +20,17 @@ inline bool in_long_part() {
   return std::string_view(::testing::UnitTest::GetInstance()->current_test_info()->test_suite_name()).starts_with("Long");
 }
 
-/// Whether the test that runs takes item `i` of `count` (offers, settings): all in the long part, and in `make check` one that follows
-/// from the test's name, so that the cases of a table take different ones between them.
-inline bool takes_item(size_t i, size_t count) {
-  if (in_long_part()) return true;
-  const std::string_view name = ::testing::UnitTest::GetInstance()->current_test_info()->name();
-  uint64_t hash = 0xCBF29CE484222325;   // FNV-1a
-  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3;
-  return hash % count == i;
+/// The number of the test that runs in its suite.
+inline size_t turn() {
+  const ::testing::UnitTest& tests = *::testing::UnitTest::GetInstance();
+  int number = 0;
+  while (tests.current_test_suite()->GetTestInfo(number) != tests.current_test_info()) ++number;
+  return static_cast<size_t>(number);
 }
+
+/// Whether the test that runs takes item `i` of `count` (offers, settings): all in the long part, and in `make check` one: the first test
+/// of the suite the first, the next one the second, so that where there are as many tests they take all between them.
+inline bool takes_item(size_t i, size_t count) { return in_long_part() || turn() % count == i; }
 
 /// For each case, by index, what it shows: whether it belongs to the covering part. Greedy: again and again the
 /// case that shows most of what no earlier one did, the first of equals, until everything is shown.
