@@ -83,7 +83,7 @@ TEST(CompareSimulation, ADifferenceOfExactlyTheMarginIsEqual) {
 }
 
 // Why a confidence sequence: the plain interval, looked at after every pair, is wrong far too often.
-TEST(CompareSimulation, PeekingAtThePlainIntervalMisleads) {
+TEST(LongCompareSimulation, PeekingAtThePlainIntervalMisleads) {
   constexpr int kTrials = 200;
   int called = 0;
   for (uint64_t trial = 0; trial < kTrials; ++trial) {
@@ -130,7 +130,7 @@ TEST(CompareSimulation, RoughProcessesDoNotHideALargeDifference) {
   }
 }
 
-TEST(CompareSimulation, PowerCurve) {
+TEST(LongCompareSimulation, PowerCurve) {
   for (const double luck : {0.0, 0.01}) {
     fmt::print("process luck {:.0f} % a side: share called FASTER (mean pairs), 200 trials\n",
                100 * luck);
