@@ -2,7 +2,7 @@
 """How often hone diagnose names the right cause first, for kernels made slow in one known way each (test/diagnosis).
 
     tools/diagnosis_figures.py HONE --target cuda:0 [--json FILE] [--only WORD]
-    tools/diagnosis_figures.py HONE --check     whether each kernel is right, on the emulator
+    tools/diagnosis_figures.py HONE --check [--each N]   whether each kernel, or one of N, is right, on the emulator
     tools/diagnosis_figures.py --self-test
 
 All kernels go through one run of the profiler. What is expected is the line "// expect: CAUSE" of each file; where two
@@ -68,13 +68,14 @@ def main():
     parser.add_argument("--json")
     parser.add_argument("--only", default="")
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--each", type=int, default=1)
     parser.add_argument("--self-test", action="store_true")
     arguments = parser.parse_args()
     if arguments.self_test:
         return self_test()
     files = sorted(f for f in FOLDER.glob("*.cu") if arguments.only in f.name)
     if arguments.check:
-        return check(arguments.hone, files)
+        return check(arguments.hone, files[::arguments.each])
     done = subprocess.run([arguments.hone, "diagnose-files", *map(str, files), "--target", arguments.target, "--json"],
                           stdout=subprocess.PIPE, text=True)
     if done.returncode:

@@ -5,12 +5,14 @@
                                               code, then a cheat, then a slow kernel, then a fast one; reacting only
                                               to what its prompt says
     model_test.py --hone BUILD/hone kill      kill -9 while a model is asked; resumed, no question is asked twice
+    model_test.py --hone BUILD/hone many_kills   the same at several moments
     model_test.py --hone BUILD/hone mcp       hone mcp with the official client library (skips where it is absent)
 
 As a program on a pipe (`command:`) this file is the model, too: model_test.py --answer FOLDER.
 """
 import argparse
 import asyncio
+import functools
 import hashlib
 import json
 import os
@@ -175,8 +177,8 @@ def climb(hone):
         expect(len(place.prompts()) == 5 and not place.asked_twice(), "and asks nobody")
 
 
-def kill(hone):
-    for wait in (3.0, 4.5, 6.0):
+def kill(hone, waits=(1.5,)):
+    for wait in waits:
         with Place(hone) as place:
             (place.model / "delay").write_text("2")
             process = subprocess.Popen([hone, *place.optimize("--budget", "12evals", "--model-budget", "6calls")], env=place.environment,
@@ -184,12 +186,12 @@ def kill(hone):
             deadline = time.time() + 120
             while not list(place.model.glob("*.prompt")) and time.time() < deadline and process.poll() is None:
                 time.sleep(0.05)
-            time.sleep(wait - 3.0)
+            time.sleep(wait)
             process.send_signal(signal.SIGKILL)
             process.wait()
             (place.model / "delay").write_text("0")
             place.run("resume", "last", check=False)
-            expect(not place.asked_twice(), f"killed {wait - 3.0:.1f} s after a question: none is asked twice ({len(place.prompts())} asked)")
+            expect(not place.asked_twice(), f"killed {wait:.1f} s after a question: none is asked twice ({len(place.prompts())} asked)")
 
 
 TASK = """name = "s"
@@ -377,11 +379,12 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--hone")
     parser.add_argument("--answer", type=pathlib.Path)
-    parser.add_argument("test", nargs="?", choices=["climb", "kill", "mcp"])
+    parser.add_argument("test", nargs="?", choices=["climb", "kill", "many_kills", "mcp"])
     arguments = parser.parse_args()
     if arguments.answer:
         return be_the_model(arguments.answer)
-    return {"climb": climb, "kill": kill, "mcp": mcp}[arguments.test](arguments.hone)
+    many_kills = functools.partial(kill, waits=(0.0, 1.5, 3.0))
+    return {"climb": climb, "kill": kill, "many_kills": many_kills, "mcp": mcp}[arguments.test](arguments.hone)
 
 
 if __name__ == "__main__":

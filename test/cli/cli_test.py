@@ -34,7 +34,8 @@ JSON expectations: a plain value must be equal; a table may say min, max, type (
 "string", "number", "boolean", "null", or a list of them), length, matches, keys (all that an object
 has, sorted), absent = true.
 In files, args, env and expectations @SOURCE@ is hone's source folder, @DIR@ the case's own. HOME and
-HONE_HOME are fresh folders inside it; of the caller's environment only PATH and a few more are left.
+HONE_HOME are fresh folders inside it, but for the machine's measured peaks; of the caller's environment only PATH and a few
+more are left.
 A case that cannot be tried here (no user namespaces for `disk`) exits with 77: skipped.
 """
 import argparse
@@ -53,6 +54,9 @@ import time
 import tomllib
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(SOURCE / "test"))
+import shared_peaks  # noqa: E402
+
 INHERITED = ("PATH", "LD_LIBRARY_PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS", "HONE_PYTHON", "HONE_TRITON_PYTHON", "HONE_TILELANG_PYTHON")
 STEP_KEYS = {"args", "stdin", "env", "exit", "stdout", "stderr", "json", "json_lines", "created", "python",
              "terminal", "interrupt", "disk", "unprivileged", "documented_in"}
@@ -339,16 +343,17 @@ def run_case(program, case):
         base = {name: os.environ[name] for name in INHERITED if name in os.environ}
         base |= {"HOME": str(home), "HONE_HOME": str(home / "hone"), "LC_ALL": "C.UTF-8", "TMPDIR": root}
         deadline = time.monotonic() + case.get("timeout", DEFAULT_TIMEOUT)
-        for step in steps_of(case):
-            environment = base | step.get("env", {})
-            if "python" in step:
-                subprocess.run([sys.executable, "-c", step["python"]], cwd=folder, env=environment, check=True)
-            user = user_for(program, step, root, environment)
-            command = command_for(program, step, environment)
-            status, out, err = execute(command, user, step, folder, environment, deadline - time.monotonic())
-            wrong = list(check_step(step, folder, status, out, err))
-            if wrong:
-                return [*wrong, f"command: hone {' '.join(step['args'])}", f"stdout:\n{out}", f"stderr:\n{err}"]
+        with shared_peaks.in_home(home):
+            for step in steps_of(case):
+                environment = base | step.get("env", {})
+                if "python" in step:
+                    subprocess.run([sys.executable, "-c", step["python"]], cwd=folder, env=environment, check=True)
+                user = user_for(program, step, root, environment)
+                command = command_for(program, step, environment)
+                status, out, err = execute(command, user, step, folder, environment, deadline - time.monotonic())
+                wrong = list(check_step(step, folder, status, out, err))
+                if wrong:
+                    return [*wrong, f"command: hone {' '.join(step['args'])}", f"stdout:\n{out}", f"stderr:\n{err}"]
     return []
 
 

@@ -28,6 +28,9 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import shared_peaks  # noqa: E402
+
 SOFTMAX = ["-e", "y = softmax(x, axis=-1)", "-i", "x=f32[256,1000]", "--opponents", "naive"]
 INHERITED = ("PATH", "LD_LIBRARY_PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS", "HONE_CXX")
 PATIENCE = 600  # seconds for any one thing to happen
@@ -358,7 +361,7 @@ def main():
     if arguments.self_test:
         self_test()
         return 0
-    with tempfile.TemporaryDirectory(prefix="hone-live-") as folder:
+    with tempfile.TemporaryDirectory(prefix="hone-live-") as folder, shared_peaks.in_home(folder):
         hone = Hone(os.path.abspath(arguments.hone), folder)
         try:
             if arguments.test == "kill":
