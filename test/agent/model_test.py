@@ -181,7 +181,7 @@ def kill(hone, waits=(1.5,)):
     for wait in waits:
         with Place(hone) as place:
             (place.model / "delay").write_text("2")
-            process = subprocess.Popen([hone, *place.optimize("--budget", "12evals", "--model-budget", "6calls")], env=place.environment,
+            process = subprocess.Popen([hone, *place.optimize("--budget", "6evals", "--model-budget", "3calls")], env=place.environment,
                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             deadline = time.time() + 120
             while not list(place.model.glob("*.prompt")) and time.time() < deadline and process.poll() is None:

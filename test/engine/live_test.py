@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs of the real program that are killed, interrupted and run side by side.
 
-    live_test.py --hone PROGRAM kill [--kills N] [--seed N]
+    live_test.py --hone PROGRAM kill [--kills N] [--evaluations N] [--seed N]
     live_test.py --hone PROGRAM interrupt
     live_test.py --hone PROGRAM together
     live_test.py --self-test          the checks must be able to fail
@@ -31,7 +31,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import shared_peaks  # noqa: E402
 
-SOFTMAX = ["-e", "y = softmax(x, axis=-1)", "-i", "x=f32[256,1000]", "--opponents", "naive"]
+SOFTMAX = ["-e", "y = softmax(x, axis=-1)", "-i", "x=f32[64,250]", "--opponents", "naive"]
 INHERITED = ("PATH", "LD_LIBRARY_PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS", "HONE_CXX")
 PATIENCE = 600  # seconds for any one thing to happen
 PR_SET_CHILD_SUBREAPER = 36
@@ -187,10 +187,9 @@ def check_finished(hone, run, evaluations):
     return count
 
 
-def kill_test(hone, kills, seed):
+def kill_test(hone, kills, evaluations, seed):
     adopt_orphans()
     draw = random.Random(seed)
-    evaluations = 40
     done, idle, seen, finished = 0, 0, {}, []
     began = time.monotonic()
     while True:
@@ -279,7 +278,7 @@ def resume_to_the_end(hone, run, evaluations):
 
 def interrupt_test(hone):
     adopt_orphans()
-    evaluations = 8
+    evaluations = 6
     # While it searches: ends with the champion so far.
     run, status, seconds = interrupted_run(hone, evaluations, lambda r: len(screened_of(hone, r)) >= 3)
     text = hone.output()
@@ -307,7 +306,7 @@ def interrupt_test(hone):
 
 
 def together_test(hone):
-    tasks = [SOFTMAX, ["-e", "y = x * rsqrt(mean(x * x, axis=-1, keepdims=true) + 1e-5)", "-i", "x=f32[256,1000]",
+    tasks = [SOFTMAX, ["-e", "y = x * rsqrt(mean(x * x, axis=-1, keepdims=true) + 1e-5)", "-i", "x=f32[64,250]",
                        "--opponents", "naive"]]
     processes = [subprocess.Popen([hone.program, "optimize", *task, "--budget", "6evals"], cwd=hone.folder,
                                   env=hone.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -355,7 +354,8 @@ def main():
     parser.add_argument("--hone")
     parser.add_argument("--self-test", action="store_true")
     parser.add_argument("test", nargs="?", choices=["kill", "interrupt", "together"])
-    parser.add_argument("--kills", type=int, default=8)
+    parser.add_argument("--kills", type=int, default=6)
+    parser.add_argument("--evaluations", type=int, default=12)
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     if arguments.self_test:
@@ -365,7 +365,7 @@ def main():
         hone = Hone(os.path.abspath(arguments.hone), folder)
         try:
             if arguments.test == "kill":
-                kill_test(hone, arguments.kills, arguments.seed)
+                kill_test(hone, arguments.kills, arguments.evaluations, arguments.seed)
             elif arguments.test == "interrupt":
                 interrupt_test(hone)
             else:

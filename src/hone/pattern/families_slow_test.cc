@@ -6,7 +6,7 @@
 #include "hone/pattern/judge_testing.h"
 #include "hone/pattern/library.h"
 
-namespace hone::pattern {
+namespace hone::pattern::families_slow_cases {
 namespace {
 
 using families_testing::Case;
@@ -40,8 +40,8 @@ TEST_P(Families, EveryOfferIsAccepted) {
 }
 
 std::string name_of_case(const testing::TestParamInfo<Case>& info) { return families_testing::test_name(info.param); }
-INSTANTIATE_TEST_SUITE_P(Cases, Families, testing::ValuesIn(families_testing::cases(true, families_testing::By::kCpu)), name_of_case);
+INSTANTIATE_TEST_SUITE_P(Cases, Families, testing::ValuesIn(families_testing::covering_cases(families_testing::By::kCpu)), name_of_case);
 INSTANTIATE_TEST_SUITE_P(LongCases, Families, testing::ValuesIn(families_testing::cases()), name_of_case);
 
 }  // namespace
-}  // namespace hone::pattern
+}  // namespace hone::pattern::families_slow_cases

@@ -7,7 +7,7 @@
 #include "hone/pattern/library.h"
 #include "hone/target/simt_device.h"
 
-namespace hone::pattern {
+namespace hone::pattern::gpu_families_slow_cases {
 namespace {
 
 using families_testing::Case;
@@ -51,8 +51,8 @@ TEST_P(GpuFamilies, EveryOfferIsAccepted) {
 }
 
 std::string name_of_case(const testing::TestParamInfo<Case>& info) { return families_testing::test_name(info.param); }
-INSTANTIATE_TEST_SUITE_P(Cases, GpuFamilies, testing::ValuesIn(families_testing::cases(true, families_testing::By::kGpu)), name_of_case);
+INSTANTIATE_TEST_SUITE_P(Cases, GpuFamilies, testing::ValuesIn(families_testing::covering_cases(families_testing::By::kGpu)), name_of_case);
 INSTANTIATE_TEST_SUITE_P(LongCases, GpuFamilies, testing::ValuesIn(families_testing::cases()), name_of_case);
 
 }  // namespace
-}  // namespace hone::pattern
+}  // namespace hone::pattern::gpu_families_slow_cases

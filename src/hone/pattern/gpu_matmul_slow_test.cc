@@ -12,7 +12,7 @@
 #include "hone/base/testing/covering.h"
 #include "hone/pattern/judge_testing.h"
 
-namespace hone::pattern {
+namespace hone::pattern::gpu_matmul_slow_cases {
 namespace {
 
 using kernel::Language;
@@ -137,11 +137,8 @@ std::shared_ptr<target::Toolchain> emulator() {
   return made ? std::shared_ptr<target::Toolchain>(std::move(*made)) : nullptr;
 }
 
-/// `closely`: with a promotion's hidden shapes in `make check` too.
-evaluate::Verdict verdict_of(const task::Task& task, const kernel::Kernel& kernel, const std::shared_ptr<target::Toolchain>& toolchain, bool closely = false) {
-  evaluate::VerifierOptions options = judge_testing::emulated_options();
-  options.thorough |= closely;
-  const auto verifier = evaluate::Verifier::create(task, toolchain, options);
+evaluate::Verdict verdict_of(const task::Task& task, const kernel::Kernel& kernel, const std::shared_ptr<target::Toolchain>& toolchain) {
+  const auto verifier = evaluate::Verifier::create(task, toolchain, judge_testing::emulated_options());
   EXPECT_TRUE(verifier) << (verifier ? "" : verifier.error().to_string());
   const auto verdict = (*verifier)->verify(kernel);
   EXPECT_TRUE(verdict) << (verdict ? "" : verdict.error().to_string());
@@ -200,7 +197,7 @@ void expect_accepted(const Case& c, const std::vector<kernel::Config>& configs) 
 }
 
 /// Tiles that groups of warps share, that they take turns at, and that have more rows than one product.
-TEST(GpuMatmulTensors, AreAcceptedHoweverTheWorkIsShared) {
+void expect_tensors_accepted() {
   expect_accepted({"", "y = abs(x @ w.T)", {"x=bf16[M,K]", "w=bf16[N,K]"}, {"M=300,K=320,N=190"}, "M=4096,K=512,N=4096"},
                   {{{"ROWS", 128}, {"COLUMNS", 64}, {"TURNS", 0}, {"AHEAD", 1}, {"STAGES", 3}, {"GROUP", 1}},
                    {{"ROWS", 256}, {"COLUMNS", 128}, {"TURNS", 0}, {"AHEAD", 1}, {"STAGES", 3}, {"GROUP", 1}},
@@ -208,25 +205,31 @@ TEST(GpuMatmulTensors, AreAcceptedHoweverTheWorkIsShared) {
                    {{"ROWS", 64}, {"COLUMNS", 64}, {"TURNS", 1}, {"AHEAD", 2}, {"STAGES", 3}, {"GROUP", 4}},
                    {{"ROWS", 128}, {"COLUMNS", 128}, {"TURNS", 1}, {"AHEAD", 1}, {"STAGES", 4}, {"GROUP", 8}}});
 }
+TEST(GpuMatmulTensors, AreAcceptedHoweverTheWorkIsShared) { expect_tensors_accepted(); }
+TEST(LongGpuMatmulTensors, AreAcceptedHoweverTheWorkIsShared) { expect_tensors_accepted(); }
 
 /// What else is read, a turn ahead: as words and, where lines begin anywhere, element by element.
-TEST(GpuMatmulTensors, ReadATurnAhead) {
+void expect_reads_ahead() {
   const auto expect = [](const char* sizes, const kernel::Config& config) {
     expect_accepted({"", "y = x @ w.T + b + r", {"x=bf16[M,K]", "w=bf16[N,K]", "b=bf16[N]", "r=bf16[M,N]"}, {sizes}, "M=4096,K=512,N=4096"}, {config});
   };
   expect("M=150,K=72,N=136", {{"ROWS", 128}, {"COLUMNS", 128}, {"TURNS", 1}, {"AHEAD", 4}, {"STAGES", 3}, {"GROUP", 8}});
   expect("M=90,K=72,N=75", {{"ROWS", 128}, {"COLUMNS", 64}, {"TURNS", 0}, {"AHEAD", 1}, {"STAGES", 3}, {"GROUP", 8}});
 }
+TEST(GpuMatmulTensors, ReadATurnAhead) { expect_reads_ahead(); }
+TEST(LongGpuMatmulTensors, ReadATurnAhead) { expect_reads_ahead(); }
 
-TEST(GpuMatmulThree, AreAcceptedInTilesOfAnySize) {
+void expect_three_accepted() {
   const auto tile = [](int64_t left, int64_t right, int64_t stages) {
     return kernel::Config{{"LEFT", left}, {"RIGHT", right}, {"DEPTH", 32}, {"STAGES", stages}, {"LEVELS", 1}, {"BLOCKS", 1}, {"GROUP", 4}, {"TURNS", 0}};
   };
   expect_accepted({"", "y = x @ w.T", {"x=f32[M,K]", "w=f32[N,K]"}, {"M=130,K=70,N=200"}, "M=2048,K=1024,N=300"}, {tile(64, 96, 4), tile(128, 160, 3)});
   expect_accepted({"", "y = x @ w", {"x=f32[M,K]", "w=f32[K,N]"}, {"M=130,K=70,N=200"}, "M=2048,K=1024,N=300"}, {tile(64, 192, 3), tile(128, 48, 4)});
 }
+TEST(GpuMatmulThree, AreAcceptedInTilesOfAnySize) { expect_three_accepted(); }
+TEST(LongGpuMatmulThree, AreAcceptedInTilesOfAnySize) { expect_three_accepted(); }
 
-TEST(GpuMatmulPairs, AreAcceptedOfFactorsReadEitherWay) {
+void expect_pairs_accepted() {
   expect_accepted({"", "h = x @ w.T; y = silu(h[:, :N]) * h[:, N:]", {"x=bf16[M,K]", "w=bf16[2*N,K]"}, {"M=140,K=136,N=200"}, "M=4096,K=512,N=4096"},
                   {{{"ROWS", 128}, {"COLUMNS", 256}, {"TURNS", 0}, {"AHEAD", 1}, {"STAGES", 3}, {"GROUP", 1}}});
   expect_accepted({"", "y = gelu(x @ g + b) * (x @ u) + x[:, :1]", {"x=f16[M,K]", "g=f16[K,N]", "u=f16[K,N]", "b=f16[N]"}, {"M=140,K=72,N=72"},
@@ -235,9 +238,11 @@ TEST(GpuMatmulPairs, AreAcceptedOfFactorsReadEitherWay) {
   expect_accepted({"", "y = silu(x @ g) * (x @ u)", {"x=bf16[M,K]", "g=bf16[K,N]", "u=bf16[K,N]"}, {"M=70,K=45,N=75"}, "M=4096,K=1023,N=2047"},
                   {{{"ROWS", 64}, {"COLUMNS", 128}, {"TURNS", 1}, {"AHEAD", 2}, {"STAGES", 3}, {"GROUP", 4}}});
 }
+TEST(GpuMatmulPairs, AreAcceptedOfFactorsReadEitherWay) { expect_pairs_accepted(); }
+TEST(LongGpuMatmulPairs, AreAcceptedOfFactorsReadEitherWay) { expect_pairs_accepted(); }
 
 /// Patches of all shapes that are offered, warps beside each other and warps that share the depth, and a depth split between blocks.
-TEST(GpuMatmulPatches, AreAcceptedHoweverTheWorkIsShared) {
+void expect_patches_accepted() {
   const auto toolchain = emulator();
   if (!toolchain) GTEST_SKIP() << "no emulator";
   const auto expect = [&](const std::string& compute, const std::vector<std::string>& inputs, const std::string& large, const std::string& small,
@@ -261,6 +266,8 @@ TEST(GpuMatmulPatches, AreAcceptedHoweverTheWorkIsShared) {
   expect("y = x @ (bf16(w).reshape(G, 32, N) * s.unsqueeze(1)).reshape(G * 32, N)", {"x=bf16[M,G*32]", "w=i8[G*32,N]", "s=bf16[G,N]"}, "M=8,G=128,N=512",
          "M=5,G=40,N=48", {{{"LINES", 8}, {"FEW", 8}, {"ACROSS", 1}, {"DEEP", 2}, {"STAGES", 3}}, {{"LINES", 4}, {"FEW", 16}, {"ACROSS", 2}, {"DEEP", 4}, {"STAGES", 2}}});
 }
+TEST(GpuMatmulPatches, AreAcceptedHoweverTheWorkIsShared) { expect_patches_accepted(); }
+TEST(LongGpuMatmulPatches, AreAcceptedHoweverTheWorkIsShared) { expect_patches_accepted(); }
 
 /// The first offer on matrix units that splits as `math` does, with `math` in its place.
 kernel::Kernel with_math(const task::Task& task, const std::string& math) {
@@ -278,14 +285,14 @@ kernel::Kernel with_math(const task::Task& task, const std::string& math) {
   return {};
 }
 
-TEST(GpuMatmulAccuracy, SplitProductsHoldTheStrictTrackAndSingleOnesDoNot) {
+void expect_accuracy_of_splits() {
   const auto toolchain = emulator();
   if (!toolchain) GTEST_SKIP() << "no emulator";
   const task::Task task = task::task_from_expressions("C = A @ B", {"A=f32[M,K]", "B=f32[K,N]"}, {"M=33,K=260,N=20"}).value();
   constexpr double kUnit = 0x1p-24;
   // What hone/gpu/matmul_mma.h says that splitting costs, beside what a sum in fp32 has on the same numbers.
   for (const auto& [math, most] : {std::pair{"Tf32<2>", 12.0}, std::pair{"Bf16<3>", 6.0}}) {
-    const auto verdict = verdict_of(task, with_math(task, math), toolchain, true);
+    const auto verdict = verdict_of(task, with_math(task, math), toolchain);
     ASSERT_TRUE(verdict.accepted()) << math << ": " << verdict.reason;
     ASSERT_TRUE(verdict.accuracy);
     const evaluate::Accuracy& nearest = *verdict.accuracy;
@@ -294,12 +301,15 @@ TEST(GpuMatmulAccuracy, SplitProductsHoldTheStrictTrackAndSingleOnesDoNot) {
     EXPECT_LE(nearest.candidate, most * kUnit + nearest.anchor) << math;
   }
   for (const char* math : {"Tf32<1>", "Bf16<1>", "Bf16<2>"}) {
-    const auto verdict = verdict_of(task, with_math(task, math), toolchain, true);
+    const auto verdict = verdict_of(task, with_math(task, math), toolchain);
     EXPECT_EQ(verdict.kind, evaluate::VerdictKind::kLessAccurate) << math << ": " << verdict.reason;
   }
 }
 
-TEST(GpuMatmulAccuracy, GroupsOfWarpsHoldTheStrictTrack) {
+TEST(GpuMatmulAccuracy, SplitProductsHoldTheStrictTrackAndSingleOnesDoNot) { expect_accuracy_of_splits(); }
+TEST(LongGpuMatmulAccuracy, SplitProductsHoldTheStrictTrackAndSingleOnesDoNot) { expect_accuracy_of_splits(); }
+
+void expect_accuracy_of_groups() {
   const auto toolchain = emulator();
   if (!toolchain) GTEST_SKIP() << "no emulator";
   const std::vector<std::string> factors = {"A=f32[M,K]", "B=f32[K,N]"};
@@ -310,7 +320,7 @@ TEST(GpuMatmulAccuracy, GroupsOfWarpsHoldTheStrictTrack) {
     kernel::Kernel kernel = gpu_matmul_offers(large, Language::kCuda).front().kernel;
     EXPECT_EQ(kernel.config.at("LEVELS"), deep ? 2 : 1);
     make_small(kernel, false);
-    const auto verdict = verdict_of(task, kernel, toolchain, true);
+    const auto verdict = verdict_of(task, kernel, toolchain);
     ASSERT_TRUE(verdict.accepted()) << verdict.reason;
     ASSERT_TRUE(verdict.accuracy);
     const evaluate::Accuracy& nearest = *verdict.accuracy;
@@ -320,5 +330,8 @@ TEST(GpuMatmulAccuracy, GroupsOfWarpsHoldTheStrictTrack) {
   }
 }
 
+TEST(GpuMatmulAccuracy, GroupsOfWarpsHoldTheStrictTrack) { expect_accuracy_of_groups(); }
+TEST(LongGpuMatmulAccuracy, GroupsOfWarpsHoldTheStrictTrack) { expect_accuracy_of_groups(); }
+
 }  // namespace
-}  // namespace hone::pattern
+}  // namespace hone::pattern::gpu_matmul_slow_cases

@@ -38,7 +38,7 @@ TEST_P(GpuResidentRows, AreAccepted) {
 }
 
 /// A channel's values lie in pieces, none of whole words, and all in the registers of one block: nothing moves as words.
-TEST(GpuRows, HoldRowsOfPieces) {
+void expect_rows_of_pieces() {
   const Emulated emulated({"", "y = batch_norm(x, w, b)", {"x=f32[N,C,H,W]", "w=f32[C]", "b=f32[C]"}}, {"N=3,C=5,H=7,W=9"});
   if (!emulated.unavailable().empty()) GTEST_SKIP() << emulated.unavailable();
   for (const int64_t vec : {1, 8}) {
@@ -48,6 +48,8 @@ TEST(GpuRows, HoldRowsOfPieces) {
     emulated.expect_accepted(*rows);
   }
 }
+TEST(GpuRows, HoldRowsOfPieces) { expect_rows_of_pieces(); }
+TEST(LongGpuRows, HoldRowsOfPieces) { expect_rows_of_pieces(); }
 
 class GpuSplitColumns : public testing::TestWithParam<Given> {};
 

@@ -1,13 +1,13 @@
 // Every task of test/cases/pattern/ by plain loops in Triton and through every offer of the patterns, judged by the interpreter: a covering
-// part of them in `make check`, the others in `make check-long`. Skipped without Triton.
+// part of them in `make check`, all in `make check-long`. Skipped without Triton.
 #include "hone/pattern/families_testing.h"
 
 #include "hone/base/random.h"
-#include "hone/evaluate/evaluator.h"
+#include "hone/pattern/judge_testing.h"
 #include "hone/pattern/library.h"
 #include "hone/pattern/plain.h"
 
-namespace hone::pattern {
+namespace hone::pattern::triton_slow_cases {
 namespace {
 
 using families_testing::Case;
@@ -21,15 +21,9 @@ TEST_P(TritonFamilies, PlainLoopsAndEveryOfferAreAccepted) {
   auto triton = target::emulator_toolchain(kernel::Language::kTriton);
   if (!triton) GTEST_SKIP() << triton.error().to_string();
   const std::shared_ptr<target::Toolchain> toolchain = std::move(*triton);
-  auto evaluator = evaluate::emulated_evaluator(*task, toolchain, {});
-  ASSERT_TRUE(evaluator) << evaluator.error().to_string();
-  const auto judge = [&](const kernel::Kernel& kernel, const std::string& what) {
-    const auto screening = (*evaluator)->screen(kernel);
-    ASSERT_TRUE(screening) << screening.error().to_string();
-    EXPECT_TRUE(screening->verdict.accepted()) << what << ": " << evaluate::name_of(screening->verdict.kind) << ": " << screening->verdict.reason << "\n"
-                                               << screening->verdict.detail << "\n" << kernel::with_config(kernel, kernel.config);
-  };
-  judge(plain_triton(*task), "plain");
+  const auto judge = judge_testing::Judge::create(*task, toolchain);
+  ASSERT_TRUE(judge) << judge.error().to_string();
+  judge->expect_accepted(plain_triton(*task), "plain");
   std::vector<std::string> why_not;
   base::Rng rng(7);
   for (const Offer& offer : offers_triton(*task, why_not))
@@ -37,13 +31,13 @@ TEST_P(TritonFamilies, PlainLoopsAndEveryOfferAreAccepted) {
       kernel::Kernel kernel = offer.kernel;
       if (drawn)
         for (const auto& tunable : kernel.header.tunables) kernel.config[tunable.name] = tunable.values[rng.below(tunable.values.size())];
-      judge(kernel, offer.pattern + ": " + offer.action);
+      judge->expect_accepted(kernel, offer.pattern + ": " + offer.action);
     }
 }
 
 std::string name_of_triton_case(const testing::TestParamInfo<Case>& info) { return families_testing::test_name(info.param); }
-INSTANTIATE_TEST_SUITE_P(Cases, TritonFamilies, testing::ValuesIn(families_testing::cases(true, families_testing::By::kTriton)), name_of_triton_case);
-INSTANTIATE_TEST_SUITE_P(LongCases, TritonFamilies, testing::ValuesIn(families_testing::cases(false, families_testing::By::kTriton)), name_of_triton_case);
+INSTANTIATE_TEST_SUITE_P(Cases, TritonFamilies, testing::ValuesIn(families_testing::covering_cases(families_testing::By::kTriton)), name_of_triton_case);
+INSTANTIATE_TEST_SUITE_P(LongCases, TritonFamilies, testing::ValuesIn(families_testing::cases()), name_of_triton_case);
 
 }  // namespace
-}  // namespace hone::pattern
+}  // namespace hone::pattern::triton_slow_cases

@@ -113,7 +113,7 @@ TEST_F(TorchExport, AnotherProcessorIsRefused) {
   check("elsewhere", {"Another CPU, sse2"});
 }
 
-TEST_F(TorchExport, AnotherCompilerIsRefused) {
+TEST_F(TorchExport, LongAnotherCompilerIsRefused) {
   TorchOptions options = verified_here();
   options.verified->toolchain = "g++ 1.2.3";
   save_package(testing::kSoftmaxFast, testing::kSoftmaxTask, options);
@@ -192,7 +192,7 @@ TEST_F(TorchExport, KernelBenchModels) {
   check("kernelbench_run", paths);
 }
 
-TEST_F(TorchExport, EveryProblemOfKernelBench) {
+TEST_F(TorchExport, LongEveryProblemOfKernelBench) {
   const auto paths = save_models("");
   ASSERT_EQ(paths.size(), 100U);
   check("kernelbench_shapes", paths);

@@ -134,10 +134,14 @@ TEST_F(Runners, ABlockThatWaitsForAnotherDoesNotFinish) {
                        "  if (b == {}) __atomic_store_n((int*)w, 1, __ATOMIC_RELEASE);\n"
                        "  if (b == {}) while (__atomic_load_n((int*)w, __ATOMIC_ACQUIRE) != 1) {{}}\n}}\n", writes, reads);
   };
-  const Ran later = run(waits(7, 0), {BlockOrder::kForwardsAlone});
+  const auto run_for_a_second = [&](const std::string& body, BlockOrder order) {
+    const auto started = start(body);
+    return run(*std::get<std::unique_ptr<Session>>(started), {order}, std::chrono::seconds(1));
+  };
+  const Ran later = run_for_a_second(waits(7, 0), BlockOrder::kForwardsAlone);
   EXPECT_EQ(later.outcome.how, BatchOutcome::How::kDeadline);
   EXPECT_THAT(later.outcome.why, HasSubstr("no block may wait for another"));
-  const Ran earlier = run(waits(0, 7), {BlockOrder::kBackwardsAlone});
+  const Ran earlier = run_for_a_second(waits(0, 7), BlockOrder::kBackwardsAlone);
   EXPECT_EQ(earlier.outcome.how, BatchOutcome::How::kDeadline);
 }
 

@@ -4,12 +4,13 @@
 #include <algorithm>
 #include <cstring>
 
+#include "hone/base/testing/covering.h"
 #include "hone/evaluate/fake_card_testing.h"
 #include "hone/evaluate/oracle/card/reduce_cases_testing.h"
 #include "hone/target/device/cpu_session.h"
 #include "hone/target/toolchain/toolchain.h"
 
-namespace hone::evaluate {
+namespace hone::evaluate::card_reductions_slow_cases {
 namespace {
 
 using target::Region;
@@ -177,15 +178,17 @@ TEST(CardReductionsToolchains, TheEmulatorHasTheHostsValuesAndScales) {
   compare_on_emulator(cases);
 }
 
-TEST(CardReductionsToolchains, TypesViewsAndAxesOnTheEmulator) { compare_on_emulator(shape_cases()); }
+/// Of neighbours in the table, one of each three; all in `make check-long`.
+TEST(CardReductionsToolchains, TypesViewsAndAxesOnTheEmulator) { compare_on_emulator(base::testing::one_of_each(3, shape_cases())); }
+TEST(LongCardReductionsToolchains, TypesViewsAndAxesOnTheEmulator) { compare_on_emulator(shape_cases()); }
 
-TEST(CardReductionsToolchains, CardsOfSeveralGenerationsHaveRegistersForIt) {
+void expect_registers_on(const std::vector<std::string>& archs) {
   const kernel::Kernel kernel = kernel::parse_kernel(reduce_source(), "reduce.cu").value();
-  for (const char* arch : {"sm_80", "sm_90a"}) {
+  for (const std::string& arch : archs) {
     auto toolchain = target::cuda_toolchain(arch);
     if (!toolchain) GTEST_SKIP() << toolchain.error().to_string();
     const target::Build build = built(**toolchain, kernel);
-    if (HasFailure()) return;
+    if (::testing::Test::HasFailure()) return;
     fmt::print("{}: {}, {:.2f} s\n", arch, build.toolchain, static_cast<double>(build.wall_ns) * 1e-9);
     for (const kernel::Launch& launch : kernel.header.launches) {
       const auto fact = [&](const std::string& what) {
@@ -198,6 +201,8 @@ TEST(CardReductionsToolchains, CardsOfSeveralGenerationsHaveRegistersForIt) {
     }
   }
 }
+TEST(CardReductionsToolchains, HopperHasRegistersForIt) { expect_registers_on({"sm_90a"}); }
+TEST(LongCardReductionsToolchains, CardsOfSeveralGenerationsHaveRegistersForIt) { expect_registers_on({"sm_80", "sm_90a"}); }
 
 }  // namespace
-}  // namespace hone::evaluate
+}  // namespace hone::evaluate::card_reductions_slow_cases
