@@ -11,10 +11,11 @@ Rules
                the kernels we write: those include each other only.
     headers    stay under 300 lines and begin with #pragma once or an opening comment
     leftovers  no notes to ourselves about work to do, no `using namespace` except for literals
-    own names  what an anonymous namespace of a room's sources declares has another name in each of the room's files
-               (in the same enclosing namespace; an alias may be repeated as it is). Sources are compiled several
-               at a time (HONE_UNITY in cmake/hone_room.cmake): a name used twice is an error at best, and at
-               worst an overload that fits better than the one that was meant.
+    own names  what an anonymous namespace of a room's sources declares has another name in each of the room's files,
+               and in each of its tests with the same label (in the same enclosing namespace, so a test may be in one
+               of its own; an alias may be repeated as it is). Sources are compiled several at a time (HONE_UNITY in
+               cmake/hone_room.cmake): a name used twice is an error at best, and at worst an overload that fits
+               better than the one that was meant.
     links      of a document lead to a file of the tree, or to the web
 """
 import pathlib
@@ -33,7 +34,7 @@ OWN_ENUM = re.compile(r"enum (?!class\b)(?:\w+ )?[^;]*\{")
 ENUMERATOR = re.compile(r"\bk[A-Z]\w*")
 PUBLIC_TYPE = re.compile(r"^(?:struct|class|union|enum class|enum) (\w+)\b")
 OWN_ALIAS = re.compile(r"using (?:[\w:]*::)?(\w+)(?: = .*)?;")
-OWN_OTHER = re.compile(r"(?:[\w:<>,&*\[\] ]|\.\.\.)*?[\w>&*\]] ?(?<![\w:])(\w+)(?=\(|\[|\{| = )")
+OWN_OTHER = re.compile(r"(?:[\w:<>,&*\[\] ]|\.\.\.)*?[\w>&*\]] ?(?<![\w:])(\w+)(?=\(|\[|\{| =(?: |$))")
 ATTRIBUTE = re.compile(r"__attribute__\(\(.*?\)\)\)* ?|^\[\[.*?\]\] ")
 RAW_STRING = re.compile(r'R"(\w*)\(.*?\)\1"', re.DOTALL)
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
@@ -125,13 +126,19 @@ def own_names(lines):
                 yield "::".join(filter(None, spaces)), found.group(1), alias and line, number
 
 
+def label_of(path):
+    """Of a test; nothing for what is none."""
+    label = re.search(r"(?:_(slow|timed|long))?_test$", path.stem)
+    return label and (label.group(1) or "unit")
+
+
 def check_own_names(sources, public):
-    """`sources`: (room, path, lines) of all that is compiled into the rooms' libraries, several files at a time;
+    """`sources`: (room, path, lines) of all that is compiled into the rooms' libraries and tests, several files at a time;
     `public`: of each room the types that its headers declare, and where."""
     seen = {}
     for room, path, lines in sources:
         for space, name, alias, number in own_names(lines):
-            first_path, first_alias = seen.setdefault((room, space, name), (path, alias))
+            first_path, first_alias = seen.setdefault((room, label_of(path), space, name), (path, alias))
             if first_path != path and not (alias and alias == first_alias):
                 yield f"{path}:{number}: {name} is a name of {first_path}'s own too"
             if (room, space, name) in public and not (alias and " = " not in alias):
@@ -176,7 +183,7 @@ def check(root):
                     yield from check_kernel(root, path, lines)
                 else:
                     yield from check_includes(path, lines, room, rooms)
-                    if path.suffix == ".cc" and not path.stem.endswith(("_test", "_main")):
+                    if path.suffix == ".cc" and not path.stem.endswith("_main"):
                         sources.append((room, path, lines))
                     elif path.suffix == ".h":
                         public.update(public_types(room, path, lines))
@@ -195,6 +202,8 @@ def self_test():
                               "}  // namespace\n}  // namespace hone::task\n",
         "src/hone/task/v.cc": "namespace hone::task::graph {\nnamespace {\nusing base::a;\nint size(int x);\n"
                               "const char* kText = R\"(\nint shape(long x);\n)\";\nint shape(int x);\n}\n}  // namespace\n",
+        "src/hone/task/u_test.cc": "namespace hone::task {\nnamespace {\nint size(int x) { return x; }\n",
+        "src/hone/task/v_slow_test.cc": "namespace hone::task {\nnamespace {\nint size(int x) { return x; }\n",
         "src/hone/main.cc": '#include "hone/task/t.h"\n',
         "src/hone/task/include/hone/cpu/a.h": '// A.\n#include "hone/cpu/b.h"\n',
         "src/hone/task/include/hone/cpu/b.h": "// B.\n",
@@ -220,6 +229,8 @@ def self_test():
         "a constant of one name in two files": {
             "src/hone/task/u.cc": "namespace hone::task {\nnamespace {\nconstexpr int kRows = 2;\n",
             "src/hone/task/w.cc": "namespace hone::task {\nnamespace {\nconst Row kRows[] = {{1}};\n"},
+        "a function of one name in two tests": {
+            "src/hone/task/w_test.cc": "namespace hone::task {\nnamespace {\nint size(long x) {\n"},
         "an enumerator of one name in two files": {
             "src/hone/task/u.cc": "namespace hone::task {\nnamespace {\nenum Code : int {\n  kRow, kColumn,\n};\n",
             "src/hone/task/w.cc": "namespace hone::task {\nnamespace {\nconst Row kColumn[] = {{1}};\n"},

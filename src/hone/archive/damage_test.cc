@@ -14,7 +14,7 @@
 #include "hone/base/hash.h"
 #include "hone/base/random.h"
 
-namespace hone::archive {
+namespace hone::archive::damage_cases {
 namespace {
 
 namespace fs = std::filesystem;
@@ -339,4 +339,4 @@ TEST_F(DamageTest, check_names_what_is_wrong) {
 }
 
 }  // namespace
-}  // namespace hone::archive
+}  // namespace hone::archive::damage_cases

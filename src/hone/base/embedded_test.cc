@@ -9,8 +9,8 @@
 namespace hone::base {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 constexpr const char* kFolder = HONE_SOURCE_DIR "/test/cases/embedded/";
 

@@ -64,7 +64,7 @@ TEST(CardRules, WaitingForMemoryAsksForMoreOnItsWay) {
   std::vector<std::string> tunables;
   for (const Action& a : d.actions)
     if (a.kind == Action::Kind::kTunable && a.cause == kFewBytes) tunables.push_back(a.to_string());
-  EXPECT_THAT(tunables, testing::UnorderedElementsAre("VEC 4 -> 8", "UNROLL 2 -> 4", "WORDS 2 -> 4"));
+  EXPECT_THAT(tunables, ::testing::UnorderedElementsAre("VEC 4 -> 8", "UNROLL 2 -> 4", "WORDS 2 -> 4"));
 }
 
 TEST(CardRules, FewWarpsByRegistersAsksForFewerOfThem) {
@@ -137,7 +137,7 @@ TEST(CardRules, NoStageLeftOutSavesAnything) {
     m.measured(name, value, "");
   const Diagnosis found = diagnose(m, {kRows, kConfig, {}});
   EXPECT_EQ(found.bottleneck, kUnknown);
-  EXPECT_THAT(found.says, testing::HasSubstr("no faster with any stage left out"));
+  EXPECT_THAT(found.says, ::testing::HasSubstr("no faster with any stage left out"));
 }
 
 TEST(CardRules, AtTheSpeedOfLightNothingIsProposed) {

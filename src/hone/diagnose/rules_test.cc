@@ -7,7 +7,7 @@
 #include "hone/base/random.h"
 #include "hone/diagnose/tunable_role.h"
 
-namespace hone::diagnose {
+namespace hone::diagnose::rules_cases {
 namespace {
 
 kernel::Header header_with(const std::vector<kernel::Tunable>& tunables, const std::string& pattern = "rows") {
@@ -59,7 +59,7 @@ TEST(Rules, WaitingForItsOwnResultsAsksForMoreAccumulators) {
   EXPECT_EQ(d.bottleneck, kDependencies);
   ASSERT_FALSE(d.actions.empty());
   EXPECT_EQ(d.actions[0].to_string(), "UNROLL 4 -> 8");
-  EXPECT_THAT(d.evidence, testing::Contains(testing::Field(&Metric::name, "dependency_share")));
+  EXPECT_THAT(d.evidence, ::testing::Contains(::testing::Field(&Metric::name, "dependency_share")));
 }
 
 TEST(Rules, AdviceOnAccumulatorsCountsThoseThatThereAre) {
@@ -76,13 +76,13 @@ TEST(Rules, AdviceOnAccumulatorsCountsThoseThatThereAre) {
       if (action.cause == kDependencies) return d.says + " | " + action.to_string();
     return std::string();
   };
-  EXPECT_THAT(first(1, plain, {}), testing::AllOf(testing::HasSubstr("it has 1 accumulator |"), testing::HasSubstr("more independent accumulators: 4 instead of 1")));
-  EXPECT_THAT(first(2, plain, {}), testing::HasSubstr("more independent accumulators: 8 instead of 2"));
-  EXPECT_THAT(first(8, plain, {}), testing::HasSubstr("shorten the chains of dependent instructions: 8 accumulators are enough"));
-  EXPECT_THAT(first(0, plain, {}), testing::AllOf(testing::HasSubstr("keeps no accumulator"), testing::HasSubstr("hand less from one iteration to the next")));
+  EXPECT_THAT(first(1, plain, {}), ::testing::AllOf(::testing::HasSubstr("it has 1 accumulator |"), ::testing::HasSubstr("more independent accumulators: 4 instead of 1")));
+  EXPECT_THAT(first(2, plain, {}), ::testing::HasSubstr("more independent accumulators: 8 instead of 2"));
+  EXPECT_THAT(first(8, plain, {}), ::testing::HasSubstr("shorten the chains of dependent instructions: 8 accumulators are enough"));
+  EXPECT_THAT(first(0, plain, {}), ::testing::AllOf(::testing::HasSubstr("keeps no accumulator"), ::testing::HasSubstr("hand less from one iteration to the next")));
   // A tunable that unrolls is turned up where it makes accumulators, and not where the compiler left one of four.
-  EXPECT_THAT(first(4, kRows, kConfig), testing::HasSubstr("UNROLL 4 -> 8"));
-  EXPECT_THAT(first(1, kRows, kConfig), testing::HasSubstr("more independent accumulators: 4 instead of 1"));
+  EXPECT_THAT(first(4, kRows, kConfig), ::testing::HasSubstr("UNROLL 4 -> 8"));
+  EXPECT_THAT(first(1, kRows, kConfig), ::testing::HasSubstr("more independent accumulators: 4 instead of 1"));
 }
 
 TEST(Rules, MathematicsOfTheLibraryThatTakesTheTimeIsNamed) {
@@ -93,11 +93,11 @@ TEST(Rules, MathematicsOfTheLibraryThatTakesTheTimeIsNamed) {
   m.modelled("library_call_share", 0.9, "expf called an element at a time");
   const Diagnosis d = diagnose(m, {kRows, kConfig, {}});
   EXPECT_EQ(d.bottleneck, kScalar);
-  EXPECT_THAT(d.says, testing::HasSubstr("expf called an element at a time"));
+  EXPECT_THAT(d.says, ::testing::HasSubstr("expf called an element at a time"));
   ASSERT_FALSE(d.actions.empty());
   EXPECT_EQ(d.actions[0].name, "call its mathematics on whole vectors, not an element at a time");
   EXPECT_GT(d.actions[0].gain, 2);
-  EXPECT_THAT(d.evidence, testing::Contains(testing::Field(&Metric::name, "library_call_share")));
+  EXPECT_THAT(d.evidence, ::testing::Contains(::testing::Field(&Metric::name, "library_call_share")));
 }
 
 TEST(Rules, LinesFetchedAgainAreRedundantReads) {
@@ -105,7 +105,7 @@ TEST(Rules, LinesFetchedAgainAreRedundantReads) {
   m.modelled("traffic_ratio", 2.5, "");
   const Diagnosis d = diagnose(m, {kRows, kConfig, {}, {"columns: a line at once"}});
   EXPECT_EQ(d.bottleneck, kRedundant);
-  EXPECT_THAT(d.evidence, testing::Contains(testing::Field(&Metric::name, "traffic_ratio")));
+  EXPECT_THAT(d.evidence, ::testing::Contains(::testing::Field(&Metric::name, "traffic_ratio")));
   ASSERT_FALSE(d.actions.empty());
   EXPECT_EQ(d.actions[0].to_string(), "pattern columns: a line at once");
   EXPECT_NEAR(d.actions[0].saved, 0.5 * 0.3 * 1.5, 1e-9);
@@ -126,7 +126,7 @@ TEST(Rules, LinesThatLeaveTheFirstLevelAreRedundantReadsToo) {
   m.modelled("l1_misses_per_instruction", 1.0 / 3, "");
   const Diagnosis d = diagnose(m, {kRows, kConfig, {}, {"columns: a line at once"}});
   EXPECT_EQ(d.bottleneck, kRedundant);
-  EXPECT_THAT(d.says, testing::HasSubstr("16.00 times the least bytes into the first level"));
+  EXPECT_THAT(d.says, ::testing::HasSubstr("16.00 times the least bytes into the first level"));
   // Few instructions that miss, as of a product in tiles, are hidden behind the others.
   Metrics tiles = timed(0.05, 0.9);
   tiles.modelled("l1_traffic_ratio", 16, "");
@@ -150,8 +150,8 @@ TEST(Rules, FewBlocksAreABalanceProblem) {
     if (metric.name != "hot_share") without_hot.add(metric);
   const Diagnosis d = diagnose(without_hot, {kRows, kConfig, {}, {"split: partial results"}});
   ASSERT_FALSE(d.actions.empty());
-  EXPECT_THAT(d.actions, testing::Contains(testing::AllOf(testing::Field(&Action::cause, kBalance), testing::Field(&Action::name, "ROWS"),
-                                                          testing::Field(&Action::to, 1))));
+  EXPECT_THAT(d.actions, ::testing::Contains(::testing::AllOf(::testing::Field(&Action::cause, kBalance), ::testing::Field(&Action::name, "ROWS"),
+                                                          ::testing::Field(&Action::to, 1))));
 }
 
 TEST(Rules, TheOtherKernelsOfTheLibraryForPlainLoops) {
@@ -191,7 +191,7 @@ TEST(Rules, FarBeyondTheSpeedOfLightTheMeasurementWasNoGood) {
   Metrics m = timed(2.4, 1);
   const Diagnosis d = diagnose(m, {kRows, kConfig, {}});
   EXPECT_EQ(d.bottleneck, kUnknown);
-  EXPECT_THAT(d.says, testing::HasSubstr("0.42 of the least time"));
+  EXPECT_THAT(d.says, ::testing::HasSubstr("0.42 of the least time"));
   EXPECT_TRUE(d.actions.empty());
   EXPECT_EQ(diagnose(timed(1.1, 1), {kRows, kConfig, {}}).bottleneck, kLight);
 }
@@ -262,4 +262,4 @@ TEST(Roles, AStepKeepsToTheConstraints) {
 }
 
 }  // namespace
-}  // namespace hone::diagnose
+}  // namespace hone::diagnose::rules_cases

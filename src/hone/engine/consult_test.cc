@@ -15,7 +15,7 @@
 
 #include "hone/engine/testing/model_run.h"
 
-namespace hone::engine {
+namespace hone::engine::consult_cases {
 namespace {
 
 using agent::Request;
@@ -343,4 +343,4 @@ TEST(Consult, an_answer_that_nobody_wrote_down_is_found) {
 }
 
 }  // namespace
-}  // namespace hone::engine
+}  // namespace hone::engine::consult_cases

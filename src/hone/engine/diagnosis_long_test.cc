@@ -11,7 +11,7 @@
 #include "hone/pattern/library.h"
 #include "hone/target/cpu.h"
 
-namespace hone::engine {
+namespace hone::engine::diagnosis_long_cases {
 namespace {
 
 using testing::Action, testing::Config, testing::Kernel, testing::Space, testing::Entry, testing::Trial, testing::must, testing::setting;
@@ -118,4 +118,4 @@ TEST(DiagnosisLongTest, FirstActionsGainAndMetricsAreWorthHaving) {
 }
 
 }  // namespace
-}  // namespace hone::engine
+}  // namespace hone::engine::diagnosis_long_cases

@@ -57,7 +57,7 @@ std::string build(target::Toolchain& toolchain, const kernel::Kernel& kernel, co
                      most("code_bytes/"));
 }
 
-class GpuBuilds : public testing::TestWithParam<std::string> {
+class GpuBuilds : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
     auto made = target::gpu_toolchain(GetParam());
@@ -126,7 +126,7 @@ TEST_P(GpuBuilds, KernelsOfTheEmulatorsTable) {
   EXPECT_EQ(built_, all_);
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, GpuBuilds, testing::Values("cuda:sm_90a", "hip:gfx90a", "hip:gfx942", "hip:gfx950"), [](const auto& tested) {
+INSTANTIATE_TEST_SUITE_P(Targets, GpuBuilds, ::testing::Values("cuda:sm_90a", "hip:gfx90a", "hip:gfx942", "hip:gfx950"), [](const auto& tested) {
   std::string name = tested.param;
   std::replace(name.begin(), name.end(), ':', '_');
   return name;

@@ -10,7 +10,7 @@
 
 #include "hone/engine/testing/fake_run.h"
 
-namespace hone::engine {
+namespace hone::engine::memory_cases {
 namespace {
 
 using nlohmann::json;
@@ -262,4 +262,4 @@ TEST(MemoryTest, offers_a_kernel_that_no_pattern_made_where_its_plan_fits) {
 }
 
 }  // namespace
-}  // namespace hone::engine
+}  // namespace hone::engine::memory_cases

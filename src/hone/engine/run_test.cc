@@ -14,7 +14,7 @@
 
 #include "hone/engine/testing/fake_run.h"
 
-namespace hone::engine {
+namespace hone::engine::run_cases {
 namespace {
 
 using nlohmann::json;
@@ -741,4 +741,4 @@ TEST(RunTest, costs_little_beside_the_work) {
 }
 
 }  // namespace
-}  // namespace hone::engine
+}  // namespace hone::engine::run_cases

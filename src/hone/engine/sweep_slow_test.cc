@@ -8,7 +8,7 @@
 #include "hone/engine/sweep.h"
 #include "hone/engine/testing/fake_run.h"
 
-namespace hone::engine {
+namespace hone::engine::sweep_slow_cases {
 namespace {
 
 using search::tune::Invalidity;
@@ -106,4 +106,4 @@ TEST(Sweep, ExamplesWork) {
 }
 
 }  // namespace
-}  // namespace hone::engine
+}  // namespace hone::engine::sweep_slow_cases

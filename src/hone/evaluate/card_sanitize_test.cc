@@ -55,7 +55,7 @@ TEST(CardSanitize, ReadsOfWhatNobodyWroteAndWhatIsNothing) {
                                  "=========     by thread (0,0,0) in block (0,0,0)\n"
                                  "=========     Address 0x7f7ee6800400\n")
                   .text,
-              testing::StartsWith("Uninitialized __global__ memory read of size 4 bytes at uninit in faults.cu:9"));
+              ::testing::StartsWith("Uninitialized __global__ memory read of size 4 bytes at uninit in faults.cu:9"));
   for (const char* nothing : {"========= COMPUTE-SANITIZER\nend 0 no error\n========= ERROR SUMMARY: 0 errors\n", "",
                               "========= COMPUTE-SANITIZER\nend 716 misaligned address\n========= Target application returned an error\n"
                               "========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)\n",

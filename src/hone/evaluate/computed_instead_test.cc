@@ -11,7 +11,7 @@
 #include "hone/base/random.h"
 #include "hone/evaluate/verify/gate.h"
 
-namespace hone::evaluate {
+namespace hone::evaluate::computed_instead_cases {
 namespace {
 
 using ::testing::HasSubstr;
@@ -152,4 +152,4 @@ TEST_P(ComputedInstead, nothing_is_tried_when_time_is_up) { EXPECT_FALSE(said(Ge
 INSTANTIATE_TEST_SUITE_P(Mistakes, ComputedInstead, ::testing::ValuesIn(kCases), [](const auto& of) { return of.param.name; });
 
 }  // namespace
-}  // namespace hone::evaluate
+}  // namespace hone::evaluate::computed_instead_cases

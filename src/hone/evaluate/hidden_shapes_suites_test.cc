@@ -9,7 +9,7 @@
 namespace hone::evaluate {
 namespace {
 
-class SuitesHiddenShapes : public testing::TestWithParam<std::string_view> {};
+class SuitesHiddenShapes : public ::testing::TestWithParam<std::string_view> {};
 
 TEST_P(SuitesHiddenShapes, EveryTaskHasSome) {
   for (const auto& file : task::suite_files(GetParam())) {
@@ -27,7 +27,7 @@ TEST_P(SuitesHiddenShapes, EveryTaskHasSome) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, SuitesHiddenShapes, testing::ValuesIn(task::kSuites),
+INSTANTIATE_TEST_SUITE_P(All, SuitesHiddenShapes, ::testing::ValuesIn(task::kSuites),
                          [](const auto& suite) { return task::suite_name(suite.param); });
 
 }  // namespace

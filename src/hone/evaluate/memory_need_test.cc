@@ -24,8 +24,8 @@ TEST(MemoryNeed, SaysBothNumbersAndWhatToDo) {
   const Status refused = check_memory(task, plays, int64_t{20} << 30);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::kExhausted);
-  EXPECT_THAT(refused.error().message, testing::HasSubstr("GiB of memory, of which 20.0 GiB are available"));
-  EXPECT_THAT(refused.error().hint, testing::HasSubstr("smaller workloads"));
+  EXPECT_THAT(refused.error().message, ::testing::HasSubstr("GiB of memory, of which 20.0 GiB are available"));
+  EXPECT_THAT(refused.error().hint, ::testing::HasSubstr("smaller workloads"));
 }
 
 TEST(MemoryNeed, SmallTasksFitSmallMachines) {

@@ -9,7 +9,7 @@
 #include "hone/evaluate/loader.h"
 #include "hone/evaluate/stage.h"
 
-namespace hone::evaluate {
+namespace hone::evaluate::memory_slow_cases {
 namespace {
 
 struct MarkedPlace {
@@ -30,7 +30,7 @@ std::string marking(const MarkedPlace& place) {
          "  for (int64_t i = 0; i < N; ++i) y[i] = x[i] * 2 + more;\n}\n";
 }
 
-class Memory : public testing::TestWithParam<MarkedPlace> {};
+class Memory : public ::testing::TestWithParam<MarkedPlace> {};
 
 TEST_P(Memory, IsTakenBetweenBatches) {
   const auto task = task::task_from_expressions("y = x * 2", {"x=f32[N]"}, {"N=500"}).value();
@@ -59,7 +59,7 @@ TEST_P(Memory, IsTakenBetweenBatches) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Places, Memory,
-                         testing::Values(MarkedPlace{"workspace", "", "kept[3]", true}, MarkedPlace{"global", "static int64_t kept_here;", "kept_here", true},
+                         ::testing::Values(MarkedPlace{"workspace", "", "kept[3]", true}, MarkedPlace{"global", "static int64_t kept_here;", "kept_here", true},
                                          MarkedPlace{"initialised", "static int64_t kept_here = 7;", "kept_here", true},
                                          MarkedPlace{"table", "static int64_t kept_here[4096];", "kept_here[4000]", true},
                                          MarkedPlace{"thread_local", "__attribute__((tls_model(\"initial-exec\"))) static thread_local int64_t kept_here;", "kept_here", true},
@@ -67,4 +67,4 @@ INSTANTIATE_TEST_SUITE_P(Places, Memory,
                          [](const auto& parameter) { return parameter.param.name; });
 
 }  // namespace
-}  // namespace hone::evaluate
+}  // namespace hone::evaluate::memory_slow_cases

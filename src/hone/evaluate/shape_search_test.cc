@@ -7,7 +7,7 @@
 namespace hone::evaluate {
 namespace {
 
-class UntriedSides : public testing::Test {
+class UntriedSides : public ::testing::Test {
  protected:
   /// Shapes for a kernel over rows with this header and source, in ten searches.
   static std::vector<task::Bindings> searched(const std::string& header, const std::string& source = "", size_t least = 0) {

@@ -9,7 +9,7 @@
 #include "hone/evaluate/simt_table_testing.h"
 #include "hone/evaluate/verifier.h"
 
-namespace hone::evaluate {
+namespace hone::evaluate::simt_table_long_cases {
 namespace {
 
 struct Case : SimtCase {
@@ -62,4 +62,4 @@ TEST(SimtTable, NoMissAndNoFalseAlarm) {
 }
 
 }  // namespace
-}  // namespace hone::evaluate
+}  // namespace hone::evaluate::simt_table_long_cases

@@ -5,7 +5,7 @@
 #include "hone/evaluate/verifier.h"
 #include "hone/target/toolchain/toolchain.h"
 
-namespace hone::evaluate {
+namespace hone::evaluate::unshipped_slow_cases {
 namespace {
 
 constexpr const char* kGiven = R"hone("""hone
@@ -80,4 +80,4 @@ TEST(Unshipped, ShapesThatNobodyCanBuildForArePassedOver) {
 }
 
 }  // namespace
-}  // namespace hone::evaluate
+}  // namespace hone::evaluate::unshipped_slow_cases

@@ -12,9 +12,9 @@
 namespace hone::pattern {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 constexpr const char* kSizes = "B=2,H=4,S=48,T=48,E=32";
 const std::vector<std::string> kInputs = {"q=bf16[B,H,S,E]", "k=bf16[B,H,T,E]", "v=bf16[B,H,T,E]"};

@@ -13,7 +13,7 @@
 #include "hone/pattern/judge_testing.h"
 #include "hone/pattern/library.h"
 
-namespace hone::pattern {
+namespace hone::pattern::cpp_matmul_slow_cases {
 namespace {
 
 struct Case {
@@ -103,4 +103,4 @@ INSTANTIATE_TEST_SUITE_P(LongAllOfCases, CppMatmul, testing::ValuesIn(cases(true
 INSTANTIATE_TEST_SUITE_P(LongCases, CppMatmul, testing::ValuesIn(cases(false)), name_of);
 
 }  // namespace
-}  // namespace hone::pattern
+}  // namespace hone::pattern::cpp_matmul_slow_cases

@@ -11,7 +11,7 @@
 #include "hone/target/simt_device.h"
 #include "hone/task/drawn/drawn.h"
 
-namespace hone::pattern {
+namespace hone::pattern::drawn_offers_cases {
 namespace {
 
 using kernel::Language;
@@ -74,4 +74,4 @@ TEST(DrawnOffers, OnACpuPlainLoopsHoldLittleOfTheLeastTime) {
 }
 
 }  // namespace
-}  // namespace hone::pattern
+}  // namespace hone::pattern::drawn_offers_cases

@@ -9,7 +9,7 @@
 #include "hone/pattern/names.h"
 #include "hone/pattern/normal_form.h"
 
-namespace hone::pattern {
+namespace hone::pattern::gpu_attention_slow_cases {
 namespace {
 
 struct Given {
@@ -88,4 +88,4 @@ INSTANTIATE_TEST_SUITE_P(
                     Given{"and_then", "y = gelu(attention(q, k, v, causal=true)) + q", kHeads, {"B=1,H=2,S=40,T=40,E=32"}}), name_of);
 
 }  // namespace
-}  // namespace hone::pattern
+}  // namespace hone::pattern::gpu_attention_slow_cases

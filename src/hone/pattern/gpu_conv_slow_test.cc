@@ -10,7 +10,7 @@
 #include "hone/base/testing/covering.h"
 #include "hone/pattern/judge_testing.h"
 
-namespace hone::pattern {
+namespace hone::pattern::gpu_conv_slow_cases {
 namespace {
 
 using kernel::Language;
@@ -158,4 +158,4 @@ INSTANTIATE_TEST_SUITE_P(LongCases, GpuConv, testing::ValuesIn(cases()), name_of
 INSTANTIATE_TEST_SUITE_P(LongChannelSlices, GpuConv, testing::ValuesIn(of_slices()), name_of_conv);
 
 }  // namespace
-}  // namespace hone::pattern
+}  // namespace hone::pattern::gpu_conv_slow_cases

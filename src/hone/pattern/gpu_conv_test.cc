@@ -11,14 +11,14 @@
 #include "hone/pattern/plain_testing.h"
 #include "hone/target/simt_device.h"
 
-namespace hone::pattern {
+namespace hone::pattern::gpu_conv_cases {
 namespace {
 
 using kernel::Language;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
 
 constexpr char kRuns[] = "implicit matmul, wgmma, six products of bf16 parts";
 constexpr char kTf32x3[] = "implicit matmul, matrix units, three products of TF32 parts";
@@ -169,4 +169,4 @@ TEST(GpuConv, CoversTheSuiteAtFullSize) {
 }
 
 }  // namespace
-}  // namespace hone::pattern
+}  // namespace hone::pattern::gpu_conv_cases

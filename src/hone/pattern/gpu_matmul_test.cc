@@ -8,15 +8,15 @@
 #include "hone/pattern/gpu_offers_testing.h"
 #include "hone/target/simt_device.h"
 
-namespace hone::pattern {
+namespace hone::pattern::gpu_matmul_cases {
 namespace {
 
 using kernel::Language;
-using testing::Contains;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
 
 kernel::BoundPlan bound(const kernel::Kernel& kernel, const task::Task& task, const task::Bindings& bindings, Language language) {
   const auto plan = kernel::bind(kernel, task, bindings, target::simt_limits(*target::simt_device(language)));
@@ -405,4 +405,4 @@ TEST(GpuMatmul, OtherTasksGetNothing) {
 }
 
 }  // namespace
-}  // namespace hone::pattern
+}  // namespace hone::pattern::gpu_matmul_cases

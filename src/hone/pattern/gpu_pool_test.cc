@@ -8,11 +8,11 @@
 #include "hone/pattern/pool_counts.h"
 #include "hone/target/simt_device.h"
 
-namespace hone::pattern {
+namespace hone::pattern::gpu_pool_cases {
 namespace {
 
 using kernel::Language;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 task::Task task_of(const std::string& compute, const std::vector<std::string>& inputs, const std::string& sizes) {
   auto task = task::task_from_expressions(compute, inputs, {sizes});
@@ -82,4 +82,4 @@ TEST(GpuPool, HoldsWideWindowsAcrossInRegisters) {
 }
 
 }  // namespace
-}  // namespace hone::pattern
+}  // namespace hone::pattern::gpu_pool_cases

@@ -9,11 +9,11 @@
 #include "hone/pattern/gpu_patterns.h"
 #include "hone/pattern/normal_form.h"
 
-namespace hone::pattern {
+namespace hone::pattern::gpu_shared_rows_cases {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 task::Task task_of(const std::string& compute, const std::vector<std::string>& inputs, const std::string& sizes) {
   auto task = task::task_from_expressions(compute, inputs, {sizes});
@@ -225,4 +225,4 @@ TEST(GpuSharedRows, BeginsWithinItsConstraints) {
 }
 
 }  // namespace
-}  // namespace hone::pattern
+}  // namespace hone::pattern::gpu_shared_rows_cases

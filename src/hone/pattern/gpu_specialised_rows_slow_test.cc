@@ -5,7 +5,7 @@
 #include "hone/base/testing/covering.h"
 #include "hone/pattern/gpu_rows_testing.h"
 
-namespace hone::pattern {
+namespace hone::pattern::gpu_specialised_rows_slow_cases {
 namespace {
 
 using gpu_rows_testing::Emulated;
@@ -72,4 +72,4 @@ INSTANTIATE_TEST_SUITE_P(LongRows, GpuSpecialisedRows, testing::ValuesIn(kRows),
 INSTANTIATE_TEST_SUITE_P(LongRows, GpuSpecialisedClusters, testing::ValuesIn(kRows), name_of);
 
 }  // namespace
-}  // namespace hone::pattern
+}  // namespace hone::pattern::gpu_specialised_rows_slow_cases

@@ -11,13 +11,13 @@
 #include "hone/pattern/normal_form.h"
 #include "hone/target/simt_device.h"
 
-namespace hone::pattern {
+namespace hone::pattern::gpu_cases {
 namespace {
 
-using testing::ElementsAre;
-using testing::ContainsRegex;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::ElementsAre;
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 task::Task task_of(const std::string& compute, const std::vector<std::string>& inputs, const std::string& sizes) {
   auto task = task::task_from_expressions(compute, inputs, {sizes});
@@ -189,4 +189,4 @@ TEST(GpuParts, HaveIncludesOnceAndNamesOfTheirOwn) {
 }
 
 }  // namespace
-}  // namespace hone::pattern
+}  // namespace hone::pattern::gpu_cases

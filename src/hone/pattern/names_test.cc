@@ -12,7 +12,7 @@
 namespace hone::pattern {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 task::Task make(const std::string& compute, const std::vector<std::string>& inputs, const std::vector<std::string>& workloads) {
   auto task = task::task_from_expressions(compute, inputs, workloads);

@@ -14,7 +14,7 @@
 #include "hone/pattern/library.h"
 #include "hone/pattern/normal_form.h"
 
-namespace hone::pattern {
+namespace hone::pattern::partition_cases {
 namespace {
 
 using ::testing::ElementsAre;
@@ -263,4 +263,4 @@ TEST(Compose, PartsKeepTheirNamesApart) {
 }
 
 }  // namespace
-}  // namespace hone::pattern
+}  // namespace hone::pattern::partition_cases

@@ -8,7 +8,7 @@
 #include "hone/pattern/library.h"
 #include "hone/target/simt_device.h"
 
-namespace hone::pattern {
+namespace hone::pattern::sanitized_slow_cases {
 namespace {
 
 struct Case {
@@ -82,4 +82,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& parameter) { return std::string(parameter.param.name); });
 
 }  // namespace
-}  // namespace hone::pattern
+}  // namespace hone::pattern::sanitized_slow_cases

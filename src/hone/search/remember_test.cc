@@ -9,7 +9,7 @@
 
 #include "hone/search/strategy.h"
 
-namespace hone::search {
+namespace hone::search::remember_cases {
 namespace {
 
 Seed seed_number(int n) {
@@ -146,4 +146,4 @@ TEST(RememberTest, says_what_it_expects_once_a_model_was_asked) {
 }
 
 }  // namespace
-}  // namespace hone::search
+}  // namespace hone::search::remember_cases

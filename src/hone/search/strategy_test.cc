@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-namespace hone::search {
+namespace hone::search::strategy_cases {
 namespace {
 
 constexpr StrategyKind kAll[] = {StrategyKind::kBeam, StrategyKind::kGreedy, StrategyKind::kTune};
@@ -344,4 +344,4 @@ TEST(StrategyTest, names_go_both_ways) {
 }
 
 }  // namespace
-}  // namespace hone::search
+}  // namespace hone::search::strategy_cases

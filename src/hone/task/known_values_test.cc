@@ -13,8 +13,8 @@
 namespace hone::task {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 // numpy.save() of numpy 2: a lower triangle of 3 by 3 bools, 0 to 5 as i64 in 2 by 3, [1.5, -2, 0.25] in f32, the i32 7 without axes, and
 // 2 by 3 doubles in Fortran's order.

@@ -13,10 +13,10 @@ namespace hone::task {
 namespace {
 
 using nlohmann::json;
-using testing::AllOf;
-using testing::ElementsAre;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
 using testing::Ge;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 using testing::Le;
 
 struct Size {

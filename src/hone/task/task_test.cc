@@ -5,11 +5,11 @@
 
 #include "hone/base/file.h"
 
-namespace hone::task {
+namespace hone::task::task_cases {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 constexpr std::string_view kLong = R"toml(
 name = "everything"
@@ -193,4 +193,4 @@ TEST(Task, InstantiateMakesNumbersOfEverything) {
 }
 
 }  // namespace
-}  // namespace hone::task
+}  // namespace hone::task::task_cases

@@ -14,7 +14,7 @@
 #include "hone/agent/model/testing/scripted_server.h"
 #include "hone/base/file.h"
 
-namespace hone::agent {
+namespace hone::agent::client_cases {
 namespace {
 
 using nlohmann::json;
@@ -441,4 +441,4 @@ TEST(Models, on_the_command_line) {
 }
 
 }  // namespace
-}  // namespace hone::agent
+}  // namespace hone::agent::client_cases

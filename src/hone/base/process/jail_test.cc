@@ -6,7 +6,7 @@
 #include "hone/base/process/process.h"
 #include "hone/base/process/testing/inmate.h"
 
-namespace hone::base {
+namespace hone::base::jail_cases {
 namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
@@ -332,6 +332,6 @@ TEST(DegradedJail, HoldsWithoutLandlock) {
 }
 
 }  // namespace
-}  // namespace hone::base
+}  // namespace hone::base::jail_cases
 
 HONE_TEST_MAIN(hone::base::testing::kInmates)

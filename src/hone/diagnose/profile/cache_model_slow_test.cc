@@ -48,7 +48,7 @@ void sums(const float* w, float* y, int64_t R, int64_t C, int64_t block) {
 }
 )";
 
-class CacheModelTest : public testing::Test {
+class CacheModelTest : public ::testing::Test {
  protected:
   void SetUp() override {
     if (first_tool({"valgrind"}).empty()) GTEST_SKIP() << "there is no valgrind";
@@ -91,7 +91,7 @@ TEST_F(CacheModelTest, AStrideThatMissesEachLineAndATileThatDoesNot) {
   EXPECT_GT(tiled.get_or("instructions", 0), kRows * kColumns / 8);
   EXPECT_LT(tiled.get_or("instructions", 0), strided.get_or("instructions", 0));
   // The line of the kernel's own source: five of the header, one of the function, then the loop.
-  EXPECT_THAT(strided.find("last_level_miss_share")->about, testing::HasSubstr("% of them at kernel.cc:"));
+  EXPECT_THAT(strided.find("last_level_miss_share")->about, ::testing::HasSubstr("% of them at kernel.cc:"));
 }
 
 TEST_F(CacheModelTest, WorkspacesAreTraffic) {
@@ -104,8 +104,8 @@ TEST_F(CacheModelTest, ASmallerShapeIsNamed) {
   const Metrics metrics = metrics_of(kTiled, int64_t{1} << 19);  // 1 GiB
   ASSERT_TRUE(metrics.get("traffic_ratio")) << metrics.find("traffic_ratio")->about;
   EXPECT_NEAR(metrics.get_or("traffic_ratio", 0), 1, 0.02);
-  EXPECT_THAT(metrics.find("instructions")->about, testing::HasSubstr("one thread, at the smaller shape C="));
-  EXPECT_THAT(metrics.find("traffic_ratio")->about, testing::HasSubstr(", C="));
+  EXPECT_THAT(metrics.find("instructions")->about, ::testing::HasSubstr("one thread, at the smaller shape C="));
+  EXPECT_THAT(metrics.find("traffic_ratio")->about, ::testing::HasSubstr(", C="));
 }
 
 TEST_F(CacheModelTest, AKernelThatNamesMultiplyAddsGetsThem) {
@@ -120,11 +120,11 @@ TEST_F(CacheModelTest, AKernelThatNamesMultiplyAddsGetsThem) {
 TEST_F(CacheModelTest, AbsentWithTheReason) {
   Metrics metrics = metrics_of(sums(1, "  y[block] = (float)_mm512_reduce_add_ps(_mm512_loadu_ps(x)) + R + C;\n"));
   ASSERT_FALSE(metrics.get("traffic_ratio"));
-  EXPECT_THAT(metrics.find("traffic_ratio")->about, testing::ContainsRegex("does not build with -march=x86-64-v3.*target (specific option|feature)"));
+  EXPECT_THAT(metrics.find("traffic_ratio")->about, ::testing::ContainsRegex("does not build with -march=x86-64-v3.*target (specific option|feature)"));
   // A candidate that dies in there.
   metrics = metrics_of(sums(1, "  y[block] = x[(R + C) << 40];\n"));
   ASSERT_FALSE(metrics.get("traffic_ratio"));
-  EXPECT_THAT(metrics.find("traffic_ratio")->about, testing::HasSubstr("valgrind killed by SIGSEGV"));
+  EXPECT_THAT(metrics.find("traffic_ratio")->about, ::testing::HasSubstr("valgrind killed by SIGSEGV"));
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include "hone/base/file.h"
 #include "hone/diagnose/profile/cache_model.h"
 
-namespace hone::diagnose {
+namespace hone::diagnose::cachegrind_cases {
 namespace {
 
 std::string sample(const std::string& name) {
@@ -75,7 +75,7 @@ TEST(Cachegrind, RefusesWhatIsCutOffOrNoFileOfIts) {
   wrong.replace(wrong.find("524544"), 6, "524545");
   const auto counts = read_cachegrind(wrong);
   ASSERT_FALSE(counts);
-  EXPECT_THAT(counts.error().message, testing::HasSubstr("add up"));
+  EXPECT_THAT(counts.error().message, ::testing::HasSubstr("add up"));
   for (const char* word : {"-524544", "52454x", "99999999999999999999"}) {
     wrong = whole;
     wrong.replace(wrong.find("524544"), 6, word);
@@ -99,7 +99,7 @@ TEST(Cachegrind, GeometriesItTakes) {
       EXPECT_NEAR(static_cast<double>(cache.bytes) / static_cast<double>(kib << 10), 1, 0.35) << kib << " " << ways;
     }
   const auto options = cachegrind_options({{32 << 10, 8, 64}, {48 << 10, 12, 64}, {int64_t{260} << 20, 20, 64}}, "out");
-  EXPECT_THAT(options, testing::IsSupersetOf({"--D1=49152,12,64", "--LL=276824064,33,64", "--cachegrind-out-file=out"}));
+  EXPECT_THAT(options, ::testing::IsSupersetOf({"--D1=49152,12,64", "--LL=276824064,33,64", "--cachegrind-out-file=out"}));
   const CacheModelGeometry here = machine_caches();
   EXPECT_GE(here.last.bytes, here.data.bytes);
   EXPECT_GT(here.data.ways, 0);
@@ -125,7 +125,7 @@ TEST(Cachegrind, Metrics) {
   EXPECT_EQ(bad.find("instructions")->origin, Origin::kModelled);
   EXPECT_EQ(bad.find("traffic_ratio")->about, "bytes fetched from memory over the least, a last-level cache of 256 KiB; short");
   EXPECT_EQ(bad.find("instructions")->about, "of a call; a test");
-  EXPECT_THAT(bad.find("l1_miss_share")->about, testing::HasSubstr("100 % of them at walk.c:12"));
+  EXPECT_THAT(bad.find("l1_miss_share")->about, ::testing::HasSubstr("100 % of them at walk.c:12"));
   Metrics tiny;
   cost.bytes_read = 1000;
   add_cache_counts(columns, caches, cost, {"a test", "short"}, tiny);
@@ -139,7 +139,7 @@ TEST(Cachegrind, Metrics) {
   EXPECT_EQ(counted.find("l1_miss_share")->origin, Origin::kAbsent);
 }
 
-class Shapes : public testing::Test {
+class Shapes : public ::testing::Test {
  protected:
   std::optional<ModelledShape> fit(double one_thread_ns, const task::Bindings& at, double seconds = 20) {
     return shape_that_fits(kernel_, task_, {{"THREADS", 2}}, {"w", at, 1}, one_thread_ns, seconds);
@@ -182,4 +182,4 @@ TEST_F(Shapes, HalvedAsFarAsTheKernelAllows) {
 }
 
 }  // namespace
-}  // namespace hone::diagnose
+}  // namespace hone::diagnose::cachegrind_cases

@@ -70,9 +70,9 @@ TEST(Assembly, FindsInnermostLoopsAndTheirMix) {
 
 TEST(Assembly, ABodyIsForAnAssembler) {
   const std::string body = body_text(innermost_loops(read_assembly(kListing))[0]);
-  EXPECT_THAT(body, testing::HasSubstr("vaddps (%rdi),%zmm0,%zmm0\n"));
-  EXPECT_THAT(body, testing::Not(testing::HasSubstr("jne")));
-  EXPECT_THAT(body, testing::Not(testing::HasSubstr("<")));
+  EXPECT_THAT(body, ::testing::HasSubstr("vaddps (%rdi),%zmm0,%zmm0\n"));
+  EXPECT_THAT(body, ::testing::Not(::testing::HasSubstr("jne")));
+  EXPECT_THAT(body, ::testing::Not(::testing::HasSubstr("<")));
 }
 
 TEST(Assembly, ABlockOutOfLineIsNoLoop) {
@@ -140,12 +140,12 @@ TEST(Assembly, MathematicsCalledAnElementAtATimeIsTheHotLoop) {
   const auto loops = innermost_loops(read_assembly(kCalling));
   ASSERT_EQ(loops.size(), 3U);
   EXPECT_EQ(loops[0].mix.library_call, 1);
-  EXPECT_THAT(library_calls(loops[0].code), testing::ElementsAre("expf"));
+  EXPECT_THAT(library_calls(loops[0].code), ::testing::ElementsAre("expf"));
   Metrics metrics;
   std::string body;
   add_mix(kCalling, 64, metrics, body);
   EXPECT_DOUBLE_EQ(*metrics.get("library_call_share"), 30 / (30 + 4 / 3.0));
-  EXPECT_THAT(metrics.find("library_call_share")->about, testing::HasSubstr("expf called an element at a time"));
+  EXPECT_THAT(metrics.find("library_call_share")->about, ::testing::HasSubstr("expf called an element at a time"));
   EXPECT_EQ(body, "") << "no model of ports sees what the library does";
 }
 
@@ -219,7 +219,7 @@ TEST(Mix, CodeWithoutLoopsIsSaidToHaveNone) {
   ASSERT_NE(metrics.find("vector_share"), nullptr);
   EXPECT_EQ(metrics.find("vector_share")->origin, Origin::kAbsent);
   EXPECT_FALSE(metrics.get("vector_share"));
-  EXPECT_THAT(metrics.find("vector_share")->about, testing::HasSubstr("no loop"));
+  EXPECT_THAT(metrics.find("vector_share")->about, ::testing::HasSubstr("no loop"));
 }
 
 TEST(PortModel, ReadsWhatLlvmMcaPrints) {
@@ -363,10 +363,10 @@ TEST(Code, MathematicsOfTheLibraryIsFoundInABuild) {
   add_code(*build, 16, metrics);
   ASSERT_TRUE(metrics.get("library_call_share")) << metrics.find("library_call_share")->about;
   EXPECT_GT(*metrics.get("library_call_share"), 0.5);
-  EXPECT_THAT(metrics.find("library_call_share")->about, testing::HasSubstr("tanhf called an element at a time"));
+  EXPECT_THAT(metrics.find("library_call_share")->about, ::testing::HasSubstr("tanhf called an element at a time"));
   const auto hot = hot_loop(*build);
   ASSERT_TRUE(hot) << hot.error().to_string();
-  EXPECT_THAT(loop_text(hot->loop, 200), testing::HasSubstr("tanhf"));
+  EXPECT_THAT(loop_text(hot->loop, 200), ::testing::HasSubstr("tanhf"));
 }
 
 TEST(Code, TheAccumulatorsOfABuildAreCounted) {
@@ -388,7 +388,7 @@ TEST(Code, TheMachinesOwnToolsReadABuild) {
   const Metric* const cycles = metrics.find("loop_cycles");
   ASSERT_NE(cycles, nullptr);
   if (cycles->origin == Origin::kAbsent)
-    EXPECT_THAT(cycles->about, testing::HasSubstr("llvm-mca"));
+    EXPECT_THAT(cycles->about, ::testing::HasSubstr("llvm-mca"));
   else
     EXPECT_GE(*metrics.get("loop_cycles"), *metrics.get("port_cycles") * 0.99);
 }

@@ -56,10 +56,10 @@ TEST(Ncu, WhatItCouldNotDo) {
       "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU Performance Counters on the target device 0.\n");
   ASSERT_FALSE(forbidden);
   EXPECT_EQ(forbidden.error().code, ErrorCode::kUnavailable);
-  EXPECT_THAT(forbidden.error().message, testing::HasSubstr("ERR_NVGPUCTRPERM"));
+  EXPECT_THAT(forbidden.error().message, ::testing::HasSubstr("ERR_NVGPUCTRPERM"));
   const auto unknown = read_ncu_csv("==PROF== Connected to process 12 (/tmp/x)\n==ERROR== Failed to find metric regex:^x$\n\n");
   ASSERT_FALSE(unknown);
-  EXPECT_THAT(unknown.error().message, testing::HasSubstr("Failed to find metric"));
+  EXPECT_THAT(unknown.error().message, ::testing::HasSubstr("Failed to find metric"));
   EXPECT_FALSE(read_ncu_csv(""));
 }
 

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
-namespace hone::diagnose {
+namespace hone::diagnose::ptx_text_cases {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 const std::string kRows =
     "// a comment with a { brace; and a .entry\n"
@@ -156,4 +156,4 @@ TEST(PtxText, WhatIsNone) {
 }
 
 }  // namespace
-}  // namespace hone::diagnose
+}  // namespace hone::diagnose::ptx_text_cases

@@ -16,7 +16,7 @@ struct Case {
 
 void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 
-class Libraries : public testing::TestWithParam<Case> {};
+class Libraries : public ::testing::TestWithParam<Case> {};
 
 TEST_P(Libraries, AnswersPassTheGate) {
   const Case& c = GetParam();
@@ -43,7 +43,7 @@ TEST_P(Libraries, AnswersPassTheGate) {
   FAIL() << "no opponent " << c.library;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Libraries, testing::Values(
+INSTANTIATE_TEST_SUITE_P(All, Libraries, ::testing::Values(
     Case{"gemm", "openblas", "c = a @ b", {"a=f32[37,50]", "b=f32[50,41]"}},
     Case{"gemm_transposed", "openblas", "c = a.T @ b.T", {"a=f64[50,37]", "b=f64[41,50]"}},
     Case{"gemm_large", "openblas", "c = a @ b", {"a=f32[300,300]", "b=f32[300,300]"}},

@@ -40,7 +40,7 @@ TEST(PytorchEmit, CasesGiveTheirText) {
       EXPECT_FALSE(source.has_value()) << *source;
       if (source) continue;
       EXPECT_EQ(source.error().code, ErrorCode::kUnavailable);
-      EXPECT_THAT(source.error().message, testing::HasSubstr(c.refused));
+      EXPECT_THAT(source.error().message, ::testing::HasSubstr(c.refused));
       continue;
     }
     EXPECT_TRUE(source.has_value()) << source.error().to_string();
@@ -59,7 +59,7 @@ TEST(PytorchEmit, EveryOperationHasACase) {
   std::vector<std::string> missing;
   for (const auto& [name, op] : task::op_table())
     if (!seen.contains(name)) missing.push_back(name);
-  EXPECT_THAT(missing, testing::IsEmpty());
+  EXPECT_THAT(missing, ::testing::IsEmpty());
 }
 
 TEST(PytorchEmit, ModuleIsWhole) {

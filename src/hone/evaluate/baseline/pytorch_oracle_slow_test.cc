@@ -124,7 +124,7 @@ void check(const Group& group) {
   }
 }
 
-class PytorchOracle : public testing::TestWithParam<std::string> {};
+class PytorchOracle : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(PytorchOracle, EveryCasePassesTheGate) {
   SKIP_WITHOUT_TORCH();
@@ -137,7 +137,7 @@ std::vector<std::string> files() {
   return {names.begin(), names.end()};
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, PytorchOracle, testing::ValuesIn(files()),
+INSTANTIATE_TEST_SUITE_P(Cases, PytorchOracle, ::testing::ValuesIn(files()),
                          [](const auto& file) { return file.param.substr(0, file.param.find('.')); });
 
 }  // namespace

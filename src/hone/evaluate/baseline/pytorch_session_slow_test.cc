@@ -22,7 +22,7 @@ namespace {
 using target::BatchOutcome;
 using target::Call;
 using target::Region;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr std::chrono::seconds kDeadline{120};
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kLeastMs = 0.5, kMostMs = 200;
 
-class SuitesTime : public testing::TestWithParam<std::string_view> {};
+class SuitesTime : public ::testing::TestWithParam<std::string_view> {};
 
 TEST_P(SuitesTime, EagerTakesHalfAMillisecondToAFifthOfASecondAtSmall) {
   SKIP_WITHOUT_TORCH();
@@ -44,7 +44,7 @@ TEST_P(SuitesTime, EagerTakesHalfAMillisecondToAFifthOfASecondAtSmall) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, SuitesTime, testing::ValuesIn(task::kSuites),
+INSTANTIATE_TEST_SUITE_P(All, SuitesTime, ::testing::ValuesIn(task::kSuites),
                          [](const auto& suite) { return task::suite_name(suite.param); });
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include "hone/evaluate/verify/inputs.h"
 #include "hone/task/testing/suite_files.h"
 
-namespace hone::evaluate {
+namespace hone::evaluate::suites_slow_cases {
 namespace {
 
 /// A task at `tiny` with drawn inputs.
@@ -82,7 +82,7 @@ void check(const Drawn& d, Family family, const ForwardResult& result) {
   EXPECT_EQ(at, result.outputs.size());
 }
 
-class SuitesAgainstPytorch : public testing::TestWithParam<std::string_view> {};
+class SuitesAgainstPytorch : public ::testing::TestWithParam<std::string_view> {};
 
 TEST_P(SuitesAgainstPytorch, PytorchPassesTheGateAtTiny) {
   SKIP_WITHOUT_TORCH();
@@ -130,8 +130,8 @@ TEST(KernelBenchLevel2, ItsModulesPassTheGateAtTiny) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, SuitesAgainstPytorch, testing::ValuesIn(task::kSuites),
+INSTANTIATE_TEST_SUITE_P(All, SuitesAgainstPytorch, ::testing::ValuesIn(task::kSuites),
                          [](const auto& suite) { return task::suite_name(suite.param); });
 
 }  // namespace
-}  // namespace hone::evaluate
+}  // namespace hone::evaluate::suites_slow_cases

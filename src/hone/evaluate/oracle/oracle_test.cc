@@ -9,7 +9,7 @@
 #include "hone/base/random.h"
 #include "hone/evaluate/oracle/testing.h"
 
-namespace hone::evaluate {
+namespace hone::evaluate::oracle_cases {
 namespace {
 
 using testing::Case;
@@ -317,4 +317,4 @@ TEST(Oracle, large_reductions_are_streamed_to_the_same_result) {
 }
 
 }  // namespace
-}  // namespace hone::evaluate
+}  // namespace hone::evaluate::oracle_cases

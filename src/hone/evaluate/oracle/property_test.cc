@@ -10,7 +10,7 @@
 #include "hone/base/random.h"
 #include "hone/evaluate/oracle/testing.h"
 
-namespace hone::evaluate {
+namespace hone::evaluate::property_cases {
 namespace {
 
 using testing::Case;
@@ -180,4 +180,4 @@ TEST_F(Property, sorts_are_order_statistics) {
 }
 
 }  // namespace
-}  // namespace hone::evaluate
+}  // namespace hone::evaluate::property_cases

@@ -8,7 +8,7 @@
 
 #include "hone/evaluate/verify/gate.h"
 
-namespace hone::evaluate {
+namespace hone::evaluate::drawn_cases {
 namespace {
 
 struct Case {
@@ -103,4 +103,4 @@ TEST(Oracle, ALossIsTheSameByAnyNumberOfThreads) {
 }
 
 }  // namespace
-}  // namespace hone::evaluate
+}  // namespace hone::evaluate::drawn_cases

@@ -18,7 +18,7 @@ namespace hone::evaluate {
 namespace {
 
 using nlohmann::json;
-using testing::IsSupersetOf;
+using ::testing::IsSupersetOf;
 
 /// KernelBench's for fp32, today's and the one before.
 constexpr double kTolerances[] = {1e-4, 1e-2};

@@ -10,7 +10,7 @@
 #include "hone/evaluate/oracle/testing.h"
 #include "hone/evaluate/verify/bounds.h"
 
-namespace hone::evaluate {
+namespace hone::evaluate::precision_cases {
 namespace {
 
 using testing::Case;
@@ -182,4 +182,4 @@ TEST(Precision, as_pytorch_allows_tf32_in_convolutions_alone) {
 }
 
 }  // namespace
-}  // namespace hone::evaluate
+}  // namespace hone::evaluate::precision_cases

@@ -9,7 +9,7 @@
 #include "hone/evaluate/oracle/testing.h"
 #include "hone/evaluate/verify/bounds.h"
 
-namespace hone::evaluate {
+namespace hone::evaluate::rates_slow_cases {
 namespace {
 
 using testing::Case;
@@ -213,4 +213,4 @@ TEST(Rates, activations_of_64_elements) {
 }
 
 }  // namespace
-}  // namespace hone::evaluate
+}  // namespace hone::evaluate::rates_slow_cases

@@ -15,7 +15,7 @@ namespace {
 
 const std::set<std::string_view> kZero{"kernelbench2_080_gemm_max_subtract_gelu", "kernelbench2_083_conv3d_groupnorm_min_clamp_dropout"};
 
-class SuitesSelfTest : public testing::TestWithParam<std::string_view> {};
+class SuitesSelfTest : public ::testing::TestWithParam<std::string_view> {};
 
 TEST_P(SuitesSelfTest, EveryDegenerateAnswerIsRefusedAtTiny) {
   for (const auto& file : task::suite_files(GetParam())) {
@@ -34,7 +34,7 @@ TEST_P(SuitesSelfTest, EveryDegenerateAnswerIsRefusedAtTiny) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, SuitesSelfTest, testing::ValuesIn(task::kSuites),
+INSTANTIATE_TEST_SUITE_P(All, SuitesSelfTest, ::testing::ValuesIn(task::kSuites),
                          [](const auto& suite) { return task::suite_name(suite.param); });
 
 }  // namespace

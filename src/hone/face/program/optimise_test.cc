@@ -10,10 +10,10 @@
 namespace hone::face {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::UnorderedElementsAre;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 
 TEST(ShareBudgetTest, GoesByWhatATaskMayGain) {
   const auto shares = share_budget({300, 100, 0, 100}, 60, 5);
@@ -73,7 +73,7 @@ TEST(CulpritsTest, AreFoundByHalves) {
       return std::none_of(on.begin(), on.end(), [&](const std::string& name) { return std::find(bad.begin(), bad.end(), name) != bad.end(); });
     });
     ASSERT_TRUE(found);
-    EXPECT_THAT(*found, testing::UnorderedElementsAreArray(bad));
+    EXPECT_THAT(*found, ::testing::UnorderedElementsAreArray(bad));
     EXPECT_LE(asked, 1 + 4 * static_cast<int>(bad.size()));
   }
 }

@@ -13,8 +13,8 @@
 namespace hone::face {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::map<std::string, std::string> package_of_capture(const std::string& json, const std::string& name, bool record = true) {
   auto program = program::normalise(*program::read_program(json));

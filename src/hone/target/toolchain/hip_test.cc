@@ -5,7 +5,7 @@
 #include "hone/target/toolchain/code_object.h"
 #include "hone/target/toolchain/toolchain.h"
 
-namespace hone::target {
+namespace hone::target::hip_cases {
 namespace {
 
 using ::testing::ElementsAre;
@@ -218,4 +218,4 @@ TEST(CodeObject, WhatIsNoneIsAnError) {
 }
 
 }  // namespace
-}  // namespace hone::target
+}  // namespace hone::target::hip_cases

@@ -18,9 +18,9 @@
 namespace hone::task::drawn {
 namespace {
 
-using testing::AllOf;
+using ::testing::AllOf;
 using testing::Ge;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 using testing::Le;
 
 struct Parsed {

@@ -12,7 +12,7 @@
 namespace hone::task {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 TEST(LanguagePage, TheCommittedPageIsTheProgramsOwn) {
   const auto committed = base::read_file(HONE_SOURCE_DIR "/docs/language.md");

@@ -10,7 +10,7 @@
 namespace hone::evaluate {
 namespace {
 
-class DrawCardOnACard : public testing::Test {
+class DrawCardOnACard : public ::testing::Test {
  protected:
   void SetUp() override {
     const char* ordinal = std::getenv("HONE_SIMT_CARD");
