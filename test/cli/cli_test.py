@@ -34,7 +34,7 @@ JSON expectations: a plain value must be equal; a table may say min, max, type (
 "string", "number", "boolean", "null", or a list of them), length, matches, keys (all that an object
 has, sorted), absent = true.
 In files, args, env and expectations @SOURCE@ is hone's source folder, @DIR@ the case's own. HOME and
-HONE_HOME are fresh folders inside it, but for the machine's measured peaks; of the caller's environment only PATH and a few
+HONE_HOME are fresh folders inside it, but for what test/shared_cache.py puts there; of the caller's environment only PATH and a few
 more are left.
 A case that cannot be tried here (no user namespaces for `disk`) exits with 77: skipped.
 """
@@ -55,7 +55,7 @@ import tomllib
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(SOURCE / "test"))
-import shared_peaks  # noqa: E402
+import shared_cache  # noqa: E402
 
 INHERITED = ("PATH", "LD_LIBRARY_PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS", "HONE_PYTHON", "HONE_TRITON_PYTHON", "HONE_TILELANG_PYTHON")
 STEP_KEYS = {"args", "stdin", "env", "exit", "stdout", "stderr", "json", "json_lines", "created", "python",
@@ -343,7 +343,7 @@ def run_case(program, case):
         base = {name: os.environ[name] for name in INHERITED if name in os.environ}
         base |= {"HOME": str(home), "HONE_HOME": str(home / "hone"), "LC_ALL": "C.UTF-8", "TMPDIR": root}
         deadline = time.monotonic() + case.get("timeout", DEFAULT_TIMEOUT)
-        with shared_peaks.in_home(home):
+        with shared_cache.in_home(home):
             for step in steps_of(case):
                 environment = base | step.get("env", {})
                 if "python" in step:

@@ -2,14 +2,14 @@
 """Runs of the real program that are killed, interrupted and run side by side.
 
     live_test.py --hone PROGRAM kill [--kills N] [--evaluations N] [--seed N]
-    live_test.py --hone PROGRAM interrupt
+    live_test.py --hone PROGRAM interrupt [--resume-all]
     live_test.py --hone PROGRAM together
     live_test.py --self-test          the checks must be able to fail
 
 kill: kill -9 at random times, `hone resume last`, until the kills are used up and the last run is
 finished. After every kill: no process that the run started is alive, the archive is sound, every event
 seen before is there, unchanged, and no kernel was screened twice.
-interrupt: Ctrl-C while it prepares, once and twice while it searches; each time the run goes on later.
+interrupt: Ctrl-C while it prepares, once and twice while it searches; the run goes on later, with --resume-all each time.
 together: two runs on one archive at once, and a third process that wants one of them.
 
 Waits for things to happen, with limits far beyond what they take: slowness fails no test.
@@ -29,7 +29,7 @@ import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-import shared_peaks  # noqa: E402
+import shared_cache  # noqa: E402
 
 SOFTMAX = ["-e", "y = softmax(x, axis=-1)", "-i", "x=f32[64,250]", "--opponents", "naive"]
 INHERITED = ("PATH", "LD_LIBRARY_PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS", "HONE_CXX")
@@ -276,7 +276,7 @@ def resume_to_the_end(hone, run, evaluations):
     check_finished(hone, run, evaluations)
 
 
-def interrupt_test(hone):
+def interrupt_test(hone, resume_all):
     adopt_orphans()
     evaluations = 6
     # While it searches: ends with the champion so far.
@@ -295,14 +295,16 @@ def interrupt_test(hone):
         expect(status == 1 and "no champion" in hone.output(), f"status {status}:\n{hone.output()}")
     expect(hone.runs()[-1][1] == "interrupted", f"the archive says {hone.runs()[-1][1]}")
     print(f"Ctrl-C while preparing: ended after {seconds:.1f} s, {len(screened_of(hone, run))} evaluations")
-    resume_to_the_end(hone, run, evaluations)
+    if resume_all:
+        resume_to_the_end(hone, run, evaluations)
 
     # Twice: at once, without a trial; resumable all the same.
     run, status, seconds = interrupted_run(hone, evaluations, lambda r: len(screened_of(hone, r)) >= 3, times=2)
     expect(status >= 0, f"died by signal {-status}:\n{hone.output()}")
     expect(hone.runs()[-1][1] == "interrupted", f"the archive says {hone.runs()[-1][1]}:\n{hone.output()}")
     print(f"Ctrl-C twice: ended with status {status} after {seconds:.1f} s")
-    resume_to_the_end(hone, run, evaluations)
+    if resume_all:
+        resume_to_the_end(hone, run, evaluations)
 
 
 def together_test(hone):
@@ -356,18 +358,19 @@ def main():
     parser.add_argument("test", nargs="?", choices=["kill", "interrupt", "together"])
     parser.add_argument("--kills", type=int, default=6)
     parser.add_argument("--evaluations", type=int, default=12)
+    parser.add_argument("--resume-all", action="store_true")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     if arguments.self_test:
         self_test()
         return 0
-    with tempfile.TemporaryDirectory(prefix="hone-live-") as folder, shared_peaks.in_home(folder):
+    with tempfile.TemporaryDirectory(prefix="hone-live-") as folder, shared_cache.in_home(folder):
         hone = Hone(os.path.abspath(arguments.hone), folder)
         try:
             if arguments.test == "kill":
                 kill_test(hone, arguments.kills, arguments.evaluations, arguments.seed)
             elif arguments.test == "interrupt":
-                interrupt_test(hone)
+                interrupt_test(hone, arguments.resume_all)
             else:
                 together_test(hone)
         except Failure as failure:
