@@ -49,7 +49,7 @@ def attention(@constants@):
 @scores@                for i, j in T.Parallel(BM, BN):
                     line = first + i
                     at = segment * BN + j
-                    if (line < @rows_name@) & (at < @keys_name@):
+                    if line < @rows_name@ and at < @keys_name@:
 @score@                    else:
                         scores[i, j] = -T.infinity("float32")
                 T.copy(most, before)
@@ -67,7 +67,7 @@ def attention(@constants@):
                     total[i, d] = total[i, d] * before[i]
 @sums@            for i, d in T.Parallel(BM, VALUE_HEAD):
                 line = first + i
-                if (line < @rows_name@) & (d < @width_name@):
+                if line < @rows_name@ and d < @width_name@:
                     answer = total[i, d] / weight[i]
                     row = batch * @rows_name@ + line
                     at = d

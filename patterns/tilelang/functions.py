@@ -4,11 +4,11 @@
 
 
 def greater(a, b):
-    return T.if_then_else((a > b) | T.isnan(a), a, b)
+    return T.if_then_else(T.Or(a > b, T.isnan(a)), a, b)
 
 
 def less(a, b):
-    return T.if_then_else((a < b) | T.isnan(a), a, b)
+    return T.if_then_else(T.Or(a < b, T.isnan(a)), a, b)
 
 
 def number(x, like):
@@ -36,31 +36,31 @@ def exp_less_one(x):
 
 def modulo(a, b):
     rest = T.fmod(a, b)
-    return T.if_then_else((rest != number(0, a)) & ((rest < number(0, a)) != (b < number(0, a))), rest + b, rest)
+    return T.if_then_else(T.And(rest != number(0, a), (rest < number(0, a)) != (b < number(0, a))), rest + b, rest)
 
 
 def floor_quotient(a, b):
     q = T.floor(a / b)
     rest = T.if_then_else(q == number(0, a), a, a - q * b)
-    result = T.if_then_else((rest != number(0, a)) & ((rest < number(0, a)) != (b < number(0, a))), q - number(1, a), q)
+    result = T.if_then_else(T.And(rest != number(0, a), (rest < number(0, a)) != (b < number(0, a))), q - number(1, a), q)
     return T.if_then_else(T.abs(a) == T.infinity(a.dtype), T.cast(float("nan"), a.dtype), result)
 
 
 def whole_modulo(a, b):
-    easy = (b == number(0, b)) | (b == number(-1, b))
+    easy = T.Or(b == number(0, b), b == number(-1, b))
     rest = T.truncmod(a, T.if_then_else(easy, number(1, b), b))
     rest = T.if_then_else(easy, number(0, a), rest)
-    return T.if_then_else((rest != number(0, a)) & ((rest < number(0, a)) != (b < number(0, b))), rest + b, rest)
+    return T.if_then_else(T.And(rest != number(0, a), (rest < number(0, a)) != (b < number(0, b))), rest + b, rest)
 
 
 def whole_quotient(a, b):
-    d = T.if_then_else((b == number(0, b)) | (b == number(-1, b)), number(1, b), b)
+    d = T.if_then_else(T.Or(b == number(0, b), b == number(-1, b)), number(1, b), b)
     rest = T.truncmod(a, d)
-    q = T.truncdiv(a, d) - T.cast((rest != number(0, a)) & ((a < number(0, a)) != (d < number(0, d))), a.dtype)
+    q = T.truncdiv(a, d) - T.cast(T.And(rest != number(0, a), (a < number(0, a)) != (d < number(0, d))), a.dtype)
     return T.if_then_else(b == number(0, b), number(0, a), T.if_then_else(b == number(-1, b), number(0, a) - a, q))
 
 
 def whole(x, low, high):
-    within = (x > T.cast(low, x.dtype)) & (x < T.cast(high, x.dtype))
+    within = T.And(x > T.cast(low, x.dtype), x < T.cast(high, x.dtype))
     inside = T.cast(T.if_then_else(within, x, number(0, x)), "int64")
-    return T.if_then_else(within | T.isnan(x), inside, T.if_then_else(x <= T.cast(low, x.dtype), T.cast(low, "int64"), T.cast(high, "int64")))
+    return T.if_then_else(T.Or(within, T.isnan(x)), inside, T.if_then_else(x <= T.cast(low, x.dtype), T.cast(low, "int64"), T.cast(high, "int64")))

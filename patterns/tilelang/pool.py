@@ -25,7 +25,7 @@ def pool(@constants@):
                     image = place // @space@
                     column = place % @space@
                     channel = 0
-@places@                    if (place < @count@)@within@:
+@places@                    if place < @count@@within@:
 @take@            for j in T.Parallel(BLOCK):
                 row = block * BLOCK + j
                 if row < @count@:

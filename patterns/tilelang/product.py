@@ -31,6 +31,6 @@ def product(@constants@):
 @b_load@@multiply@            for i, j in T.Parallel(BM, BN):
                 line = down_blocks * BM + i
                 column = across_blocks * BN + j
-                if (line < @rows_name@) & (column < @columns_name@):
+                if line < @rows_name@ and column < @columns_name@:
 @body@
     return run

@@ -71,7 +71,7 @@ Result<kernel::Kernel> attention(const task::Task& task) {
     for (const auto& [group, from] : groups) text += factors.places(*group, from, indent);
     return text + indent;
   };
-  const auto within = [](const char* a, const std::string& end, const std::string& width_end) { return fmt::format("({} < {}) & (d < {})", a, end, width_end); };
+  const auto within = [](const char* a, const std::string& end, const std::string& width_end) { return fmt::format("{} < {} and d < {}", a, end, width_end); };
   slots["query"] = place(score_factors, scores, {{&scores.row, "line"}, {&scores.depth, "d"}}, once) +
                    fmt::format("query[i, d] = {}\n", factor_element(score_factors, scores.a, scores.row, within("line", rows, depth), method.a));
   slots["key"] = place(score_factors, scores, {{&scores.column, "at"}, {&scores.depth, "d"}}, inner) +

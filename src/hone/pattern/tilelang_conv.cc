@@ -27,9 +27,9 @@ Result<kernel::Kernel> convolution(const task::Task& task) {
   const std::string rows = parameters.extent(its.outputs), columns = parameters.extent(its.rest.column.extent), depth = parameters.extent(depths);
   Product text{"convolution", groups, its.outputs, its.rest.column.extent, depths, {}, {}, {}, {}, {}};
   text.a_load = taps.planes(inner) + inner + "x[i, k] = " +
-                read_or_zero(fmt::format("(line < {}) & (depth < {})", rows, depth), parameters.tensor(its.w), taps.weight(), method.a);
+                read_or_zero(fmt::format("line < {} and depth < {}", rows, depth), parameters.tensor(its.w), taps.weight(), method.a);
   text.b_load = taps.planes(inner) + taps.columns(inner) + taps.places(inner) + inner + "y[k, j] = " +
-                read_or_zero(fmt::format("(column < {}) & (depth < {}){}", columns, depth, taps.within()), parameters.tensor(its.x), taps.element(), method.b);
+                read_or_zero(fmt::format("column < {} and depth < {}{}", columns, depth, taps.within(" and ")), parameters.tensor(its.x), taps.element(), method.b);
   text.kept = its.rest.program.row_axes;
   text.kept.insert(text.kept.end(), its.rest.program.inner_axes.begin(), its.rest.program.inner_axes.end());
   text.place = fmt::format("{}row = (batch * {} + line) * {} + column\n", inner, rows, columns);

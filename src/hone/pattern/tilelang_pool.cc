@@ -43,7 +43,7 @@ Result<kernel::Kernel> pool(const task::Task& given) {
   slots["type"] = type;
   slots["nothing"] = largest ? fmt::format("-T.infinity(\"{}\")", type) : fmt::format("T.cast(0, \"{}\")", type);
   slots["places"] = taps.columns(inner) + taps.places(inner);
-  slots["within"] = taps.within();
+  slots["within"] = taps.within(" and ");
   slots["take"] = fmt::format(fmt::runtime(largest ? "{}total[j] = greater({}, total[j])\n" : "{}total[j] = total[j] + {}\n"), deep, x);
   slots["functions"] = tile_functions(slots["body"] + slots["take"]);
   slots["note"] = fmt::format("windows, {}: {}", largest ? "max" : "sum", program.outline());

@@ -78,7 +78,7 @@ Result<kernel::Kernel> tile_product(const task::Task& task, const Contraction& a
                     depth = parameters.extent(all.depth.extent);
   const auto load = [&](const char* to, const Factor& factor, const AxisGroup& lines, const char* line, const std::string& type, const std::string& extent) {
     return factors.places(all.batch, "batch", inner) + factors.places(lines, line, inner) + factors.places(all.depth, "depth", inner) +
-           fmt::format("{}{} = {}\n", inner, to, factor_element(factors, factor, lines, fmt::format("({} < {}) & (depth < {})", line, extent, depth), type));
+           fmt::format("{}{} = {}\n", inner, to, factor_element(factors, factor, lines, fmt::format("{} < {} and depth < {}", line, extent, depth), type));
   };
   Product its{"product", all.batch.extent, all.row.extent, all.column.extent, all.depth.extent, {}, {}, {}, {}, {}};
   its.a_load = load("x[i, k]", all.a, all.row, "line", method.a, rows);

@@ -65,13 +65,14 @@ Result<std::string> tile_operation(const task::Node& node, const std::vector<std
       return fmt::format("T.cast(T.isnan({}), \"int32\") {} 0", x[0], node.prim == Prim::kNe ? "!=" : "==");
     case Prim::kIsNan: return task::is_float(type) ? fmt::format("T.isnan({})", x[0]) : std::string("T.cast(False, \"bool\")");
     case Prim::kIsInf: return task::is_float(type) ? fmt::format("T.isinf({})", x[0]) : std::string("T.cast(False, \"bool\")");
-    case Prim::kAnd: return fmt::format("{} & {}", x[0], x[1]);
+    case Prim::kAnd: return fmt::format("T.And({}, {})", x[0], x[1]);
+    // T.Or of x <= y and y < x would be folded to true.
     case Prim::kOr: return fmt::format("{} | {}", x[0], x[1]);
     default: break;
   }
   if (type == DType::kBool) {
     if (node.prim == Prim::kMaximum) return fmt::format("{} | {}", x[0], x[1]);
-    if (node.prim == Prim::kMinimum) return fmt::format("{} & {}", x[0], x[1]);
+    if (node.prim == Prim::kMinimum) return fmt::format("T.And({}, {})", x[0], x[1]);
     if (node.prim >= Prim::kEq && node.prim <= Prim::kGe)
       return fmt::format("T.cast({}, \"int32\") {} T.cast({}, \"int32\")", x[0], spelling.sign, x[1]);
   }

@@ -137,7 +137,7 @@ std::string TileElements::stores(const std::vector<int>& outputs, const std::str
 
 std::string TileElements::loop(const std::string& rows, const std::string& length, const std::string& indent, const std::string& body) {
   return fmt::format("{0}for segment in T.serial(T.ceildiv({2}, BLOCK)):\n{0}    for i, j in T.Parallel(ROWS, BLOCK):\n{0}        row = block * ROWS + i\n"
-                     "{0}        at = segment * BLOCK + j\n{0}        if (row < {1}) & (at < {2}):\n{3}", indent, rows, length, body);
+                     "{0}        at = segment * BLOCK + j\n{0}        if row < {1} and at < {2}:\n{3}", indent, rows, length, body);
 }
 
 std::string TileElements::pass(size_t number, const std::string& rows, const std::string& length, const std::string& indent) {
@@ -200,7 +200,7 @@ std::string TileElements::scan(const std::string& rows, const std::string& lengt
   const std::string type = tile_type(node.type.dtype), step = indent + "    ", inner = indent + "            ";
   const auto tiles = [&](const std::string& body, const std::string& otherwise) {
     return fmt::format("{0}for i, j in T.Parallel(ROWS, BLOCK):\n{0}    row = block * ROWS + i\n{0}    at = segment * BLOCK + j\n"
-                       "{0}    if (row < {1}) & (at < {2}):\n{3}{4}", step, rows, length, body, otherwise);
+                       "{0}    if row < {1} and at < {2}:\n{3}{4}", step, rows, length, body, otherwise);
   };
   const auto [operand_lines, operand] = value(node.operands[0], inner);
   const std::string taken = tile_cast(operand, program_.node(node.operands[0]).type.dtype, node.type.dtype, false);

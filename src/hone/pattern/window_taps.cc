@@ -51,11 +51,11 @@ std::string Taps::places(const std::string& indent) const {
   return text;
 }
 
-std::string Taps::within() const {
+std::string Taps::within(std::string_view both) const {
   std::string text;
   for (size_t s = 0; s < its_.space(); ++s) {
-    if (its_.reaches_out) text += fmt::format(" & (p{0} >= 0) & (p{0} < {1})", s, parameters_.extent(its_.from[s]));
-    if (its_.transposed && its_.stride[s] != 1) text += fmt::format(" & (q{} % {} == 0)", s, its_.stride[s]);
+    if (its_.reaches_out) text += fmt::format("{0}(p{1} >= 0){0}(p{1} < {2})", both, s, parameters_.extent(its_.from[s]));
+    if (its_.transposed && its_.stride[s] != 1) text += fmt::format("{}(q{} % {} == 0)", both, s, its_.stride[s]);
   }
   return text;
 }

@@ -20,8 +20,8 @@ class Taps {
   /// Lines that set c0, c1, …: what follows from the place alone of where taps look; and those that set t0, … of the tap, and both together where it takes that.
   [[nodiscard]] std::string columns(const std::string& indent) const;
   [[nodiscard]] std::string places(const std::string& indent) const;
-  /// " & (p0 >= 0) & …": that it lies within the image.
-  [[nodiscard]] std::string within() const;
+  /// " & (p0 >= 0) & …": that it lies within the image; `both` stands before each condition.
+  [[nodiscard]] std::string within(std::string_view both = " & ") const;
   /// The index of the element there.
   [[nodiscard]] std::string element() const;
 
