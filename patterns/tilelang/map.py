@@ -17,11 +17,9 @@ import tilelang.language as T
 def elements(@constants@):
     @T.prim_func
     def run(@parameters@):
-        with T.Kernel(T.ceildiv(@rows_name@ * @length_name@, BLOCK), threads=THREADS) as block:
+        with T.Kernel(T.ceildiv(@count@, BLOCK), threads=THREADS) as block:
             for j in T.Parallel(BLOCK):
                 place = block * BLOCK + j
-                if place < @rows_name@ * @length_name@:
-                    row = place // @length_name@
-                    at = place % @length_name@
+                if place < @count@:
 @body@
     return run

@@ -62,6 +62,14 @@ Status say_parameters(Slots& slots, const task::Task& task, TritonParameters& pa
   return {};
 }
 
+Result<kernel::Kernel> map_kernel(Slots slots, const task::Task& task, const IntExpr& count, TritonParameters& parameters) {
+  slots["count"] = parameters.extent(count);
+  slots["functions"] = tile_functions(slots["body"]);
+  slots["block_choices"] = triton::around(triton::covering(triton::largest(task, count), 128, 1024), 128, 4096);
+  HONE_TRY_VOID(say_parameters(slots, task, parameters, {"BLOCK", "THREADS"}));
+  return finished(fill_pattern("patterns/tilelang/map.py", slots), "map");
+}
+
 }  // namespace tile
 
 namespace {
@@ -70,21 +78,17 @@ using tile::say_parameters;
 
 Result<kernel::Kernel> tile_map(const Program& program) {
   TritonParameters parameters("=");
-  TileElements elements(program, program.row_axes, program.inner_axes, parameters);
-  std::vector<int> outputs = program.row_outputs;
+  std::vector<int> axes = program.row_axes, outputs = program.row_outputs;
+  axes.insert(axes.end(), program.inner_axes.begin(), program.inner_axes.end());
+  TileElements elements(program, axes, {}, parameters);
   for (const Pass& pass : program.passes) outputs.insert(outputs.end(), pass.stores.begin(), pass.stores.end());
   Slots slots;
-  slots["body"] = elements.stores(outputs, std::string(20, ' '));
+  const std::string indent(20, ' ');
+  slots["body"] = fmt::format("{}row = place\n", indent) + elements.stores(outputs, indent);
   if (!elements.obstacle().empty()) return fail(ErrorCode::kUnavailable, elements.obstacle());
-  slots["rows_name"] = parameters.extent(program.rows());
-  slots["length_name"] = parameters.extent(program.row_length());
-  slots["functions"] = tile_functions(slots["body"]);
   slots["note"] = "element by element: " + program.outline();
   slots["requires"] = elements.requirements();
-  const int64_t all = triton::largest(*program.task, program.rows() * program.row_length());
-  slots["block_choices"] = triton::around(triton::covering(all, 128, 1024), 128, 4096);
-  HONE_TRY_VOID(say_parameters(slots, *program.task, parameters, {"BLOCK", "THREADS"}));
-  return finished(fill_pattern("patterns/tilelang/map.py", slots), "map");
+  return tile::map_kernel(slots, *program.task, program.rows() * program.row_length(), parameters);
 }
 
 Result<kernel::Kernel> tile_rows(const Program& program) {
@@ -125,6 +129,7 @@ std::vector<Offer> tile_loops(const task::Task& task, std::vector<std::string>& 
   else if (program->has_scans()) add("rows", "sum within segments, carry on between them", tile_rows(*program));
   else if (program->has_reductions()) add("rows", "combine sums of threads", tile_rows(*program));
   else add("map", "fuse into one loop", tile_map(*program));
+  if (offers.empty()) add("map", "find each element where it lies", tile::places(task));
   return offers;
 }
 

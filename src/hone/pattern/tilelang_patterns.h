@@ -25,6 +25,11 @@ namespace tile {
 /// kUnavailable where a workload's tensor is too long for the indices that TileLang computes.
 [[nodiscard]] Status say_parameters(Slots& slots, const task::Task& task, TritonParameters& parameters, const std::vector<std::string>& tunables);
 
+/// patterns/tilelang/map.py of a body that computes element `place` of `count` and stores it; slots: body, note, requires.
+[[nodiscard]] Result<kernel::Kernel> map_kernel(Slots slots, const task::Task& task, const task::IntExpr& count, TritonParameters& parameters);
+/// Element-wise work with whatever moves elements, of what is computed too (tilelang_places.h). kUnavailable: anything else is in it.
+[[nodiscard]] Result<kernel::Kernel> places(const task::Task& task);
+
 /// "T.if_then_else(CONDITION, in_a[…], 0)" of a factor's element, as numbers of `type`: by the places along the product's batch, `lines` and depth.
 [[nodiscard]] std::string factor_element(const TritonFactors& factors, const Factor& factor, const AxisGroup& lines, const std::string& condition,
                                          const std::string& type);

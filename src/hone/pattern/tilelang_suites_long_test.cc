@@ -1,5 +1,5 @@
 // The tasks of KernelBench at their tiny workload in TileLang, on the emulator: a table of the patterns that cover them, which must be
-// accepted, and of what TileLang's patterns do not take; and tasks whose contract has NaN. Skipped without TileLang.
+// accepted, and of what TileLang's patterns do not take; and the tasks of test/cases/pattern; tasks whose contract has NaN. Skipped without TileLang.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "hone/evaluate/evaluator.h"
+#include "hone/pattern/families_testing.h"
 #include "hone/pattern/library.h"
 #include "hone/pattern/plain_testing.h"
 #include "hone/pattern/tilelang_patterns.h"
@@ -71,6 +72,20 @@ TEST(TileLangNan, GoesWhereTheFormulaSays) {
     EXPECT_GT(offers, 0u);
   }
 }
+
+// Every task of test/cases/pattern: what is offered is accepted.
+class TileLangFamilies : public testing::TestWithParam<families_testing::Case> {};
+
+TEST_P(TileLangFamilies, OffersAreAccepted) {
+  if (const auto& install = target::find_python(target::kTileLangRow); !install) GTEST_SKIP() << install.error().to_string();
+  const auto task = families_testing::task_of(GetParam(), {{"77", "5", "3", "41"}});
+  ASSERT_TRUE(task) << task.error().to_string();
+  size_t offers = 0;
+  expect_offers_accepted(*task, GetParam().name, offers);
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, TileLangFamilies, testing::ValuesIn(families_testing::cases()),
+                         [](const auto& parameter) { return families_testing::test_name(parameter.param); });
 
 struct AttentionCase {
   const char *name, *compute;
