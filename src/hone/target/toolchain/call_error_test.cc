@@ -56,6 +56,8 @@ TEST(CallError, NoCompilersWordsNameWhatNobodyWrote) {
       const BuildFailure& said = std::get<BuildFailure>(*built);
       EXPECT_EQ((said.reason + said.log).find("entries.cc:"), std::string::npos) << said.reason << "\n" << said.log;
       EXPECT_THAT(said.reason, HasSubstr(compiler.empty() ? "kernel.cc:4" : "kernel.cc:5")) << compiler;
+      EXPECT_EQ(said.log.find("argument unused"), std::string::npos) << said.log;
+      EXPECT_EQ(said.log.find("linker"), std::string::npos) << said.log;
       return said.reason;
     };
     const std::string right = "void twice(const float* x, float* y, int64_t n, int64_t block) { for (int64_t i = 0; i < n; ++i) y[i] = 2 * x[i]; }";

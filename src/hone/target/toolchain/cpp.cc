@@ -141,6 +141,8 @@ class CppToolchain final : public Toolchain {
                                      "-I" + headers_.string()};
     const std::vector<std::string> contraction = contraction_flags(*compiler);
     argv.insert(argv.end(), contraction.begin(), contraction.end());
+    // It preprocesses, compiles and links in turn, each time with all of the words: that some say nothing to this step is no news to a kernel's author.
+    if (compiler->family == "clang") argv.emplace_back("-Wno-unused-command-line-argument");
     if (!options.instructions.empty()) {
       const auto native = std::find(argv.begin(), argv.end(), "-march=native");
       argv.insert(argv.erase(native), options.instructions.begin(), options.instructions.end());
