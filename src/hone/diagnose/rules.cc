@@ -94,7 +94,10 @@ class Reckoning : Reckoner {
     const double written = metrics_.get_or("write_share", 0);
     if (!ratio || written <= 0 || *ratio <= 0) return;
     const bool streams = metrics_.get_or("stream_store_share", 0) > 0 || current(Role::kStream).value_or(0) > 0;
-    const double dearer = streams ? 1 / *ratio : *ratio;  // time with the stores as they are over time with the others
+    // Time with the stores as they are over time with the others. The others save at the most that lines are fetched before they are filled, or that they
+    // leave the caches: what is written, once. A copy that writes next to nothing and is the dearer says how the machine was at that moment.
+    const double most = streams ? 1 / std::max(1e-9, 1 - written) : 1 + written;
+    const double dearer = std::min(most, streams ? 1 / *ratio : *ratio);
     if (dearer <= 1.01) return;
     const double saved = cause(kStores, parts_.memory * (dearer - 1),
                                fmt::format("its stores {}: on this shape that costs a plain copy {:.2f} times as much",

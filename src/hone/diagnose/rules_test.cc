@@ -52,6 +52,24 @@ TEST(Rules, StoresThroughTheCachesWhereACopyIsFasterPastThem) {
   EXPECT_EQ(back.actions[0].to_string(), "STREAM 1 -> 0");
 }
 
+/// One maximum a row: whatever a copy gained at a moment, the stores cannot.
+TEST(Rules, StoresSaveNoMoreThanWhatIsWritten) {
+  for (const double gain : {1.175, 1 / 1.175}) {
+    Metrics m = timed(0.6, 0.6);
+    m.modelled("write_share", 0.002, "");
+    m.measured("stream_store_gain", gain, "");
+    kernel::Config config = kConfig;
+    config["STREAM"] = gain < 1;
+    const auto speaks = [&](const kernel::Header& header) {
+      const Diagnosis d = diagnose(m, {header, config, {}});
+      return std::ranges::any_of(d.actions, [](const Action& a) { return a.cause == kStores; });
+    };
+    EXPECT_FALSE(speaks(kRows)) << gain;
+    m.modelled("write_share", 0.5, "");
+    EXPECT_TRUE(speaks(kRows)) << gain;
+  }
+}
+
 TEST(Rules, WaitingForItsOwnResultsAsksForMoreAccumulators) {
   Metrics m = timed(0.2, 0.98);
   m.modelled("dependency_share", 0.7, "");
