@@ -47,7 +47,7 @@ std::string without_comments(std::string_view text) {
   return out;
 }
 
-/// Takes the directives out of the text; macros that stay are named.
+/// Takes the directives out of the text; macros that stay are named, with their arguments: who writes HONE_UNROLL for HONE_UNROLL(n) gets what does not compile.
 std::string without_directives(const std::string& text, std::vector<std::string>& macros) {
   std::istringstream lines(text);
   std::string out;
@@ -60,9 +60,10 @@ std::string without_directives(const std::string& text, std::vector<std::string>
       const std::string_view rest = what == std::string::npos ? std::string_view() : std::string_view(line).substr(what);
       for (const auto& [word, defines] : {std::pair(std::string_view("define "), true), {std::string_view("undef "), false}}) {
         if (!rest.starts_with(word)) continue;
-        const std::string name(word_at(rest, rest.find_first_not_of(' ', word.size())));
-        std::erase(macros, name);
-        if (defines) macros.push_back(name);
+        const size_t at = rest.find_first_not_of(' ', word.size());
+        const std::string_view name = word_at(rest, at), behind = rest.substr(std::min(at + name.size(), rest.size()));
+        std::erase_if(macros, [&](const std::string& macro) { return word_at(macro, 0) == name; });
+        if (defines) macros.push_back(fmt::format("{}{}", name, behind.starts_with('(') ? behind.substr(0, behind.find(')') + 1) : ""));
       }
     }
     goes_on = directive && line.ends_with('\\');
@@ -187,7 +188,7 @@ std::string names_of_headers(std::string_view root, std::string_view already) {
       if (constexpr std::string_view kInclude = "#include \""; line.starts_with(kInclude)) visit(line.substr(kInclude.size(), line.find('"', kInclude.size()) - kInclude.size()));
     std::vector<std::string> names;
     for (std::string& name : public_names(*found))
-      if (told.insert(name).second) names.push_back(std::move(name));
+      if (told.emplace(word_at(name, 0)).second) names.push_back(std::move(name));
     if (!names.empty()) text += fmt::format("{}`{}`: `{}`", text.empty() ? "" : "; ", header.substr(header.find('/') + 1), fmt::join(names, " "));
   };
   visit(std::string(root));

@@ -22,6 +22,11 @@ TEST(HeaderNames, AreThoseForWhoeverIncludesIt) {
 #pragma once
 #include "hone/other.h"
 #define HONE_BODY __attribute__((always_inline))
+#if defined(__clang__)
+#define HONE_UNROLL(n) HONE_PRAGMA(clang loop unroll_count(n))
+#else
+#define HONE_UNROLL(n) HONE_PRAGMA(GCC unroll n)
+#endif
 #define HONE_HERE(name, ...) \
   HONE_INLINE int name() { return 1; }
 #undef HONE_HERE
@@ -54,7 +59,7 @@ HONE_INLINE bool operator==(All, All) { return true; }
 int declared(int x);
 }  // namespace hone
 struct Outside {};
-)"), ElementsAre("HONE_BODY", "f32v", "width", "Vector", "All", "Scan", "Pair", "load_n", "odd", "declared"));
+)"), ElementsAre("HONE_BODY", "HONE_UNROLL(n)", "f32v", "width", "Vector", "All", "Scan", "Pair", "load_n", "odd", "declared"));
 }
 
 /// Where the library's own kernels use it, whoever reads the guide must have heard of it.
