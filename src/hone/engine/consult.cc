@@ -55,9 +55,10 @@ Status Consult::attend(EventLog& log, search::Strategy& strategy, const agent::S
   }
 }
 
-Status Consult::finish(EventLog& log, search::Strategy& strategy, const agent::Standing& standing) {
+Status Consult::finish(EventLog& log, search::Strategy& strategy, const agent::Standing& standing, bool for_now) {
   if (log.replaying()) return attend(log, strategy, standing);
   ending_ = true;
+  for_now_ = for_now;
   desk_->cancel();
   while (desk_->under_way() > 0) {
     desk_->wait(std::chrono::milliseconds(1000));
@@ -65,7 +66,7 @@ Status Consult::finish(EventLog& log, search::Strategy& strategy, const agent::S
   }
   HONE_TRY_VOID(collect(log, strategy, true));
   desk_->resume();
-  ending_ = false;
+  ending_ = for_now_ = false;
   return {};
 }
 
@@ -86,17 +87,31 @@ void Consult::wait(std::chrono::milliseconds most) { desk_->wait(most); }
 Status Consult::collect(EventLog& log, search::Strategy& strategy, bool lost_too) {
   // Those of a process that is gone first, in their order.
   for (auto it = open_.begin(); lost_too && it != open_.end();) {
-    const auto [n, open] = *it++;
+    const int n = it->first;
+    Open& open = (it++)->second;
     if (open.here) continue;
+    const agent::ModelConfig& model = options_.models.models[static_cast<size_t>(open.model)];
     HONE_TRY(const auto kept, store_.fact(exchange_key(options_.run, n)));
     event::Exchanged exchanged;
     base::Notes notes;
     if (kept) base::read_fields(json::parse(*kept, nullptr, false), exchanged, notes);
+    const bool lost = !kept || !notes.empty();
+    const bool unanswered = model.later && (lost || exchanged.exchange.cancelled);
+    if (unanswered && for_now_) continue;
+    if (unanswered && !ending_ && open.again) {
+      open.here = true;
+      desk_->send(n, open.model, *std::exchange(open.again, std::nullopt), open.most, model.price);
+      continue;
+    }
     // It was sent, or about to be: asking again might pay twice.
-    if (!kept || !notes.empty()) exchanged = {{std::nullopt, "the process ended while it waited for the answer", true, {}}, open.most};
+    if (lost) exchanged = {{std::nullopt, "the process ended while it waited for the answer", true, {}}, open.most};
     HONE_TRY_VOID(take_answer(log, strategy, n, std::move(exchanged)));
   }
-  while (auto answered = desk_->take()) HONE_TRY_VOID(take_answer(log, strategy, answered->n, std::move(answered->exchanged)));
+  while (auto answered = desk_->take()) {
+    Open& open = open_.at(answered->n);
+    if (for_now_ && answered->exchanged.exchange.cancelled && options_.models.models[static_cast<size_t>(open.model)].later) open.here = false;
+    else HONE_TRY_VOID(take_answer(log, strategy, answered->n, std::move(answered->exchanged)));
+  }
   return {};
 }
 
@@ -106,7 +121,8 @@ Status Consult::replay_asked(EventLog& log, const agent::Standing& standing) {
   const std::string& name = options_.models.models[static_cast<size_t>(ask.model)].name;
   if (event.hash != ask.request.hash(name)) return log.contradiction("another question", "one with the hash " + base::short_hash(ask.request.hash(name)));
   team_.sent(ask);
-  open_[asked_++] = {ask.direction, ask.model, {event.most_tokens, event.most_nanodollars}, false};
+  Open& open = open_[asked_++] = {ask.direction, ask.model, {event.most_tokens, event.most_nanodollars}, false, {}};
+  if (options_.models.models[static_cast<size_t>(ask.model)].later) open.again = ask.request;
   return {};
 }
 
@@ -130,7 +146,7 @@ Result<bool> Consult::ask(EventLog& log, const agent::Standing& standing) {
                           most.nanodollars};
     }));
     team_.sent(ask);
-    open_[asked_] = {ask.direction, ask.model, most, true};
+    open_[asked_] = {ask.direction, ask.model, most, true, {}};
     desk_->send(asked_, ask.model, ask.request, most, model.price);
     ++asked_;
     return true;
@@ -143,7 +159,7 @@ Status Consult::take_answer(EventLog& log, search::Strategy& strategy, int n, ev
   }));
   const auto it = open_.find(event.ask);
   if (it == open_.end()) return log.contradiction(fmt::format("an answer to question {}", event.ask), "one to a question that is open");
-  const Open open = it->second;
+  const Open open = std::move(it->second);
   open_.erase(it);
   const Cost& cost = event.charged;
   // The budget knows of what this process sent; the rest is told here.

@@ -1,7 +1,8 @@
 // Language models within a run: what is asked, what comes back, and what becomes of it, as events. A question
 // is an event before it is sent, an answer one before it is used, so a resumed run asks nothing twice: an
 // answer that came while nobody could write the event lies in the archive; a question whose answer was lost
-// with the process counts as paid and is not repeated. One thread (calls run on the desk's).
+// with the process counts as paid and is not repeated, but to models that answer later
+// (agent::ModelConfig::later). One thread (calls run on the desk's).
 #pragma once
 #include <functional>
 #include <map>
@@ -32,8 +33,9 @@ class Consult {
   /// Takes in what came back and asks what there is to ask, until there is nothing more of either. New
   /// kernels go to `strategy`.
   [[nodiscard]] Status attend(EventLog& log, search::Strategy& strategy, const agent::Standing& standing);
-  /// The search is ending: calls under way are cancelled, and what came back is written down.
-  [[nodiscard]] Status finish(EventLog& log, search::Strategy& strategy, const agent::Standing& standing);
+  /// The search is ending: calls under way are cancelled, and what came back is written down. `for_now`: somebody may go on
+  /// with it, so questions to models that answer later stay open.
+  [[nodiscard]] Status finish(EventLog& log, search::Strategy& strategy, const agent::Standing& standing, bool for_now);
   /// Of a run's `budget` of evaluations, those that are kept for answers to come where the models' file says `patient`:
   /// two a call, the kernel and one variant of it, and half of the budget at the most. 0 where nobody is being asked.
   [[nodiscard]] int kept_back(int budget) const;
@@ -63,6 +65,7 @@ class Consult {
     int direction = 0, model = 0;
     agent::Cost most;
     bool here = false;          ///< sent by this process
+    std::optional<agent::Request> again;  ///< of another process, to a model that answers later
   };
   [[nodiscard]] Status replay_asked(EventLog& log, const agent::Standing& standing);
   [[nodiscard]] Result<bool> ask(EventLog& log, const agent::Standing& standing);
@@ -80,7 +83,7 @@ class Consult {
   agent::Team team_;
   std::map<int, Open> open_;
   int asked_ = 0;
-  bool ending_ = false;
+  bool ending_ = false, for_now_ = false;
   std::unique_ptr<Desk> desk_;
 };
 

@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <filesystem>
+#include <fstream>
 #include <set>
 
 #include "hone/engine/testing/model_run.h"
@@ -309,6 +311,63 @@ TEST(Consult, a_killed_run_pays_for_no_call_twice) {
     EXPECT_TRUE(again) << again.error().to_string();
   }
   ::munmap(memory, sizeof(Shared));
+}
+
+/// To a model that answers later, a question is the same question until there is an answer, whether the run was killed or told to stop.
+TEST(Consult, who_answers_later_is_asked_the_same_again_at_no_cost) {
+  for (const bool killed : {true, false}) {
+    ModelBench bench;
+    bench.config.limits.calls = 4;
+    bench.config.calls_at_once = 2;
+    const auto folder = bench.scratch.path();
+    const auto asked_before = [&] {
+      std::set<std::string> names;
+      for (const auto& entry : std::filesystem::directory_iterator(folder))
+        if (entry.path().filename().string().size() == 64) names.insert(entry.path().filename().string());
+      return names;
+    };
+    // Nobody answers what is asked for the first time: it is noted, and the process ends.
+    const auto life = [&](bool begins) {
+      std::atomic<int> unknown{0};
+      bench.clients.clear();
+      bench.config.models.clear();
+      const std::set<std::string> answered = asked_before();
+      bench.add("m", [&](const Request& request, int) {
+        const std::string name = request.hash("m");
+        if (!answered.contains(name)) {
+          std::ofstream(folder / name) << "asked";
+          if (killed) ::raise(SIGKILL);
+          ++unknown;
+        }
+        return says(answer_text(kernel_text("time 9" + std::to_string(answered.size()) + std::to_string(name[0] % 8 + 1) + "000")));
+      });
+      bench.config.models[0].command_model = true;
+      bench.config.models[0].command = "later";
+      bench.config.models[0].later = true;
+      if (!killed) bench.clients[0]->silent = [&](const Request& request) { return !answered.contains(request.hash("m")); };
+      bench.interrupted = [&] { return unknown > 0; };
+      bench.options.models_json = bench.config.to_json();
+      archive::Store store = bench.open();
+      const Services services = bench.with_models(store);
+      return begins ? start_run(bench.task, bench.options, services) : resume_run(must(store.run(bench.run_id)), bench.task, services);
+    };
+    for (int lives = 0; lives < 12; ++lives) {
+      const pid_t pid = ::fork();
+      if (pid == 0) ::_exit(life(lives == 0) ? 0 : 1);
+      int status = 0;
+      ::waitpid(pid, &status, 0);
+      ASSERT_TRUE(WIFSIGNALED(status) || WEXITSTATUS(status) == 0);
+      if (bench.info().status == "finished") break;
+    }
+    EXPECT_EQ(bench.info().status, "finished");
+    EXPECT_EQ(bench.events("asked").size(), 4U);
+    EXPECT_EQ(asked_before().size(), 4U) << "in other words";
+    const auto answers = bench.events("answered");
+    ASSERT_EQ(answers.size(), 4U);
+    for (const json& answer : answers) EXPECT_TRUE(answer.at("reply").is_object()) << answer.dump();
+    const auto again = bench.replay();
+    EXPECT_TRUE(again) << again.error().to_string();
+  }
 }
 
 TEST(Consult, an_answer_that_nobody_wrote_down_is_found) {

@@ -754,7 +754,7 @@ Result<std::string> Run::search() {
       HONE_TRY(const bool again, fall_back());
       if (again) continue;
       stop_was_recorded_ = log_.replaying();
-      if (consult_) HONE_TRY_VOID(consult_->finish(log_, *strategy_, standing()));
+      if (consult_) HONE_TRY_VOID(consult_->finish(log_, *strategy_, standing(), reason == "interrupted"));
       HONE_TRY(event::Stopped stopped, log_.step<event::Stopped>([&]() -> Result<event::Stopped> { return event::Stopped{reason}; }));
       return std::move(stopped.reason);
     }

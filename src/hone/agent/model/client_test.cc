@@ -389,6 +389,7 @@ key_env = "SOME_KEY"
 [[model]]
 command = "./prog --fast"
 share = 0.5
+later = true
 )";
 
 TEST(Models, are_read_and_kept) {
@@ -400,6 +401,8 @@ TEST(Models, are_read_and_kept) {
   EXPECT_EQ(config->limits.nanodollars, 1'500'000'000);
   ASSERT_EQ(config->models.size(), 2U);
   EXPECT_TRUE(config->models[1].command_model);
+  EXPECT_FALSE(config->models[0].later);
+  EXPECT_TRUE(config->models[1].later);
   ASSERT_TRUE(add_prices(*config, "/no/such/file"));
   ASSERT_TRUE(config->models[0].price);
   EXPECT_EQ(config->models[0].price->output, 15);
@@ -418,6 +421,7 @@ TEST(Models, mistakes_have_a_place) {
   EXPECT_THAT(problem("[[model]]\nprotocol = \"soap\"\nurl = \"http://h\"\nmodel = \"m\"\n"), HasSubstr("models.toml:2"));
   EXPECT_THAT(problem("[[model]]\nurl = \"http://user@h\"\nmodel = \"m\"\n"), HasSubstr("user name"));
   EXPECT_THAT(problem("[[model]]\nmodel = \"m\"\n"), HasSubstr("address"));
+  EXPECT_THAT(problem("[[model]]\nurl = \"http://h\"\nmodel = \"m\"\nlater = true\n"), HasSubstr("models.toml:4:9: only a command may answer later"));
   EXPECT_THAT(problem("x = 1"), HasSubstr("unknown key"));
   EXPECT_THAT(problem(""), HasSubstr("no [[model]]"));
   auto config = parse_models("[budget]\ndollars = 1\n[[model]]\nurl = \"http://h\"\nmodel = \"unheard-of\"\n", "m");

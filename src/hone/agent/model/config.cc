@@ -115,7 +115,7 @@ Status check(const ModelConfig& model) {
 Result<ModelConfig> read_model(const toml::table& raw, const std::string& file) {
   const Table table(raw, file);
   HONE_TRY_VOID(table.only({"name", "protocol", "url", "model", "command", "key_env", "key_file", "max_output_tokens", "temperature",
-                            "share", "seconds", "tools", "price"}));
+                            "share", "seconds", "tools", "later", "price"}));
   ModelConfig model;
   std::string protocol = "chat";
   HONE_TRY_VOID(table.text("protocol", protocol));
@@ -138,6 +138,8 @@ Result<ModelConfig> read_model(const toml::table& raw, const std::string& file) 
   model.seconds = static_cast<int>(seconds);
   HONE_TRY_VOID(table.number("share", 0.001, 1000, model.share));
   HONE_TRY_VOID(table.flag("tools", model.tools));
+  HONE_TRY_VOID(table.flag("later", model.later));
+  if (model.later && !model.command_model) return table.error(*raw.get("later"), "only a command may answer later", "an address is paid for every time that it is asked");
   if (raw.contains("temperature")) {
     double temperature = 0;
     HONE_TRY_VOID(table.number("temperature", 0, 2, temperature));
@@ -307,7 +309,7 @@ std::string ModelsConfig::to_json() const {
     out["models"].push_back({{"name", m.name}, {"command", m.command_model ? json(m.command) : json()}, {"protocol", name_of(m.endpoint.protocol)},
                              {"url", m.endpoint.url}, {"model", m.endpoint.model}, {"key_env", m.key_env}, {"key_file", m.key_file},
                              {"temperature", m.endpoint.temperature ? json(*m.endpoint.temperature) : json()},
-                             {"max_output_tokens", m.max_output_tokens}, {"share", m.share}, {"seconds", m.seconds}, {"tools", m.tools},
+                             {"max_output_tokens", m.max_output_tokens}, {"share", m.share}, {"seconds", m.seconds}, {"tools", m.tools}, {"later", m.later},
                              {"price", price_json(m.price)}});
   return base::canonical_json(out);
 }
@@ -339,6 +341,7 @@ Result<ModelsConfig> ModelsConfig::from_json(std::string_view text) try {
     model.share = m.at("share");
     model.seconds = base::exactly<int>(m.at("seconds"));
     model.tools = m.at("tools");
+    model.later = m.value("later", false);
     if (const json& p = m.at("price"); p.is_object())
       model.price = Price{p.at("input"), p.at("cache_read"), p.at("cache_write"), p.at("output"), p.at("as_of")};
     config.models.push_back(std::move(model));

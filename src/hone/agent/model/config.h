@@ -23,6 +23,7 @@ struct ModelConfig {
   double share = 1;                   ///< how often it is asked before anything is known of it, against the others
   int seconds = 600;                  ///< for one answer
   bool tools = true;                  ///< may be offered tools
+  bool later = false;                 ///< command_model: asked again, at no cost, where a run stopped before the answer was there
   std::optional<Price> price;
 };
 

@@ -53,13 +53,15 @@ class ScriptedClient final : public agent::ModelClient {
       number = static_cast<int>(requests_.size()) - 1;
       most_ = std::max(most_, ++under_way_);
     }
+    const bool never = silent && silent(request);
+    if (never) (void)say_(request, number);
     const auto until = std::chrono::steady_clock::now() + takes;
-    while (std::chrono::steady_clock::now() < until && !(call.cancelled && call.cancelled())) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    while ((never || std::chrono::steady_clock::now() < until) && !(call.cancelled && call.cancelled())) std::this_thread::sleep_for(std::chrono::milliseconds(5));
     {
       const std::scoped_lock lock(mutex_);
       --under_way_;
     }
-    exchange.cancelled = takes.count() > 0 && call.cancelled && call.cancelled();
+    exchange.cancelled = (never || takes.count() > 0) && call.cancelled && call.cancelled();
     agent::Reply reply = say_(request, number);
     if (!reply.usage) reply.usage = agent::Usage{1000, 0, 0, 100};
     attempt.status = 200;
@@ -74,6 +76,8 @@ class ScriptedClient final : public agent::ModelClient {
   }
   /// Of an answer; one that is cancelled ends at once, as real ones do.
   std::chrono::milliseconds takes{0};
+  /// Requests that are heard and never answered.
+  std::function<bool(const Request&)> silent;
   /// At a time.
   [[nodiscard]] int most_at_once() const {
     const std::scoped_lock lock(mutex_);
