@@ -326,6 +326,39 @@ TEST(Roles, a_transcript_of_them_replays_anywhere) {
   EXPECT_EQ(replayed->result.champion, result.champion);
 }
 
+/// Two answers that are looked at in one go: whoever replays it may not think of a diagnosis of the first before the second was looked at.
+TEST(Roles, a_transcript_of_two_lines_at_once_replays_anywhere) {
+  for (const bool second_is_right : {true, false}) {
+    RolesBench bench;
+    bench.config.diagnose = agent::Diagnose::kAlways;
+    bench.config.calls_at_once = 2;
+    bench.config.limits.calls = 6;
+    std::atomic<int> made{0};
+    bench.add("m", [&](const Request& request, int) {
+      if (asks(request, "diagnoser")) return says(diagnosis());
+      const int n = made++;
+      return says(answer_text(kernel_text(n == 1 && !second_is_right ? "compile" : fmt::format("time {}", 400000 >> n)), fmt::format("try {}", n)));
+    });
+    // Both come while the library's kernels are looked at.
+    bench.clients[0]->takes = std::chrono::milliseconds(30);
+    bench.sources = 8;
+    bench.work = [] { std::this_thread::sleep_for(std::chrono::milliseconds(60)); };
+    const RunResult result = bench.start();
+    archive::Store store = bench.open();
+    const auto replayed = replay_transcript(must(transcript_of(store, bench.info())));
+    ASSERT_TRUE(replayed) << replayed.error().to_string();
+    EXPECT_EQ(replayed->questions, 6);
+    EXPECT_EQ(replayed->result.champion, result.champion);
+    // Else it was not about this.
+    const auto events = bench.Bench::events();
+    const auto of_model = [](const archive::Event& e) { return e.kind == "screened" && e.json.find("\"author\":\"model:") != std::string::npos; };
+    bool both = false;
+    for (size_t i = 0; i + 1 < events.size(); ++i)
+      both = both || (of_model(events[i]) && (of_model(events[i + 1]) || (events[i + 1].kind == "yardstick" && i + 2 < events.size() && of_model(events[i + 2]))));
+    EXPECT_TRUE(both);
+  }
+}
+
 struct Shared {
   std::atomic<int> calls{0};
   std::atomic<int> kill_at{-1};

@@ -174,18 +174,21 @@ Result<TranscriptReplay> replay(std::string_view text) {
 Result<std::vector<search::RecordedStep>> recorded_steps(const std::vector<LoggedEvent>& events, archive::Store& store) {
   std::vector<search::RecordedStep> steps;
   search::Skipped skipped;
+  bool apart = true;
   for (const LoggedEvent& logged : events) {
+    const bool looked = proposed_in(logged).kernel || logged.is<event::Yardstick>();
     if (const auto* const considered = logged.as<event::Considered>()) {
       skipped = {considered->constraint, considered->duplicate, considered->predicted_slower};
     } else if (logged.is<event::Waited>()) {
-      steps.push_back({std::nullopt, std::exchange(skipped, {})});
+      steps.push_back({std::nullopt, std::exchange(skipped, {}), true});
     } else if (const Proposed proposed = proposed_in(logged); proposed.kernel) {
       HONE_TRY(const archive::KernelRow row, store.kernel(*proposed.kernel));
       HONE_TRY(kernel::Kernel kernel, kernel_from(row));
       kernel.parent = *proposed.parent;
       kernel.author = *proposed.author;
-      steps.push_back({search::Proposal{std::move(kernel), *proposed.action, *proposed.reason}, std::exchange(skipped, {})});
+      steps.push_back({search::Proposal{std::move(kernel), *proposed.action, *proposed.reason}, std::exchange(skipped, {}), apart});
     }
+    apart = !looked;
   }
   return steps;
 }

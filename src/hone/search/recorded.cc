@@ -11,14 +11,20 @@ class Recorded final : public Strategy {
   explicit Recorded(std::vector<RecordedStep> steps) : steps_(std::move(steps)) {}
 
   std::vector<Proposal> next(int most) override {
-    if (at_ >= steps_.size() || most <= 0) return {};
-    RecordedStep& step = steps_[at_];
-    if (step.proposal && step.proposal->kernel.author.starts_with("model:") && !added_.contains(step.proposal->kernel.source)) return {};
-    ++at_;
-    skipped_ = step.skipped;
-    if (!step.proposal) return {};
-    seen_.insert(step.proposal->kernel.source);
-    return {std::move(*step.proposal)};
+    std::vector<Proposal> batch;
+    for (; at_ < steps_.size() && static_cast<int>(batch.size()) < most; ++at_) {
+      RecordedStep& step = steps_[at_];
+      if (!batch.empty() && step.apart) break;
+      if (step.proposal && step.proposal->kernel.author.starts_with("model:") && !added_.contains(step.proposal->kernel.source)) break;
+      if (batch.empty()) skipped_ = step.skipped;
+      if (!step.proposal) {
+        ++at_;
+        break;
+      }
+      seen_.insert(step.proposal->kernel.source);
+      batch.push_back(std::move(*step.proposal));
+    }
+    return batch;
   }
   void observe(const Proposal&, const Outcome&) override {}
   void remember(const Memory&) override {}
