@@ -1,6 +1,9 @@
 // Kernels that became the same machine code as one that was evaluated: dropped before they are measured, written down, and the same
 // again in a replay and in a run that was stopped.
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <map>
 #include <set>
@@ -74,6 +77,37 @@ TEST(DuplicateTest, a_run_that_was_stopped_knows_the_code_it_measured) {
   must(cut.resume());
   EXPECT_EQ(kernels(cut), kernels(whole));
   EXPECT_EQ(cut.info().champion, whole.info().champion);
+}
+
+/// Killed in the middle of what it had built side by side: the rest is built side by side again, and no code is measured twice.
+TEST(DuplicateTest, a_run_that_was_killed_knows_the_code_of_the_rest) {
+  const auto kernels = [](const Bench& bench) {
+    std::vector<std::string> all;
+    for (const archive::Event& event : bench.events())
+      if (event.kind == "screened" || event.kind == "duplicate") all.push_back(event.kind + json::parse(event.json).at("kernel").get<std::string>());
+    return all;
+  };
+  const auto set_up = [](Bench& bench) { bench.hooks.code = code_of, bench.batch = 6; };
+  Bench whole;
+  set_up(whole);
+  must(whole.start(asked()));
+  for (int at = 4; at < 16; ++at) {
+    Bench cut;
+    set_up(cut);
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+      cut.progress = [&](const Progress& p) {
+        if (p.evaluated >= at) ::raise(SIGKILL);
+      };
+      (void)cut.start(asked());
+      ::_exit(0);
+    }
+    int status = 0;
+    ::waitpid(pid, &status, 0);
+    ASSERT_TRUE(WIFSIGNALED(status));
+    must(cut.resume());
+    EXPECT_EQ(kernels(cut), kernels(whole)) << at;
+  }
 }
 
 TEST(DuplicateTest, without_a_name_for_the_code_nothing_is_dropped) {

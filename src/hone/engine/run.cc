@@ -158,6 +158,7 @@ class Run {
   void build_first_looks();
   /// Whatever is in the queue is being built from now on, side by side.
   Status build_queued();
+  Status build_again();
   /// The time for searching is over.
   [[nodiscard]] bool is_late() const;
   /// Of a late run: where in the queue the library's first offer waits, of which most is expected. No run ends without a look at it.
@@ -640,6 +641,16 @@ Status Run::build_queued() {
   return {};
 }
 
+/// What was built and paid for before the process that built it was gone.
+Status Run::build_again() {
+  if (!cards_.open()) HONE_TRY_VOID(evaluator());
+  const int64_t before = services_.clock->now_ns(), paid = batch_build_ns_;
+  HONE_TRY_VOID(build_queued());
+  batch_build_ns_ = paid;
+  log_.leave_out_since(before);
+  return {};
+}
+
 size_t Run::next_built() const {
   const base::Span span("wait for a build");
   if (const auto first = owed_first()) {
@@ -690,6 +701,8 @@ Result<size_t> Run::next_on_cards() {
 
 Status Run::screen_queued() {
   while (!queue_.empty()) {
+    // The rest of what a process that is gone was at: side by side as well, and what became the same code as another is found.
+    if (!log_.replaying() && std::ranges::none_of(queue_, [](const Queued& q) { return q.code.valid(); })) HONE_TRY_VOID(build_again());
     HONE_TRY(const size_t place, next_looked_at());
     const auto at = queue_.begin() + static_cast<std::ptrdiff_t>(place);
     const Queued queued = std::move(*at);
