@@ -61,6 +61,18 @@ constexpr std::string_view kGrid = "`grid = [\"ceil_div(B, ROWS)\"]` (one to thr
 
 }  // namespace
 
+Documents documents_to_keep() {
+  Documents documents = own_documents();
+  for (const auto& [file, root] : {std::pair("guide_cpp", "hone/cpu.h"), {"guide_gpu", "hone/gpu.h"}}) {
+    const auto told = prompt(documents, file, {{"common", ""}, {"gpu", ""}, {"rest", ""}, {"headers", ""}});
+    const auto kept = documents.find(fmt::format("prompts/{}.md", file));
+    if (!told || kept == documents.end()) continue;
+    for (const auto& [place, words] : {std::pair(std::string("{{rest}}"), names_of_headers(root, *told)), {"{{headers}}", headers_under("hone/gpu/")}})
+      if (const size_t at = kept->second.find(place); at != std::string::npos) kept->second.replace(at, place.size(), words);
+  }
+  return documents;
+}
+
 Result<std::string> language_guide(Language language, const Documents& documents) {
   const auto* const words = std::find_if(std::begin(kGuideWords), std::end(kGuideWords), [&](const GuideWords& w) { return w.language == language; });
   if (words == std::end(kGuideWords)) return fail(ErrorCode::kNotFound, fmt::format("there is no guide to kernels in {}", kernel::name_of(language)));

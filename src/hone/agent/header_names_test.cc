@@ -84,6 +84,19 @@ TEST(HeaderNames, TheGuideToCppNamesAllThatTheLibrarysKernelsUse) {
   EXPECT_LT(guide.size(), 8'000U);
 }
 
+TEST(HeaderNames, WhatARunKeepsSaysThemItself) {
+  const Documents documents = documents_to_keep();
+  for (const kernel::LanguageRow& row : kernel::languages()) {
+    const auto guide = language_guide(row.language, own_documents());
+    if (!guide) continue;
+    EXPECT_EQ(language_guide(row.language, documents).value(), *guide) << row.title;
+  }
+  EXPECT_THAT(documents.at("prompts/guide_cpp.md"), HasSubstr("HONE_UNROLL(n)"));
+  EXPECT_THAT(documents.at("prompts/guide_gpu.md"), HasSubstr("block_group.h"));
+  for (const auto& [name, text] : documents)
+    for (const char* place : {"{{rest}}", "{{headers}}"}) EXPECT_EQ(text.find(place), std::string::npos) << name;
+}
+
 TEST(HeaderNames, TheGuidesToGpusNameEveryHeaderAndAllOfTheFirst) {
   for (const kernel::Language language : {kernel::Language::kCuda, kernel::Language::kHip}) {
     const std::string guide = language_guide(language, own_documents()).value();

@@ -17,6 +17,7 @@
 #include "hone/base/json.h"
 #include "hone/base/random.h"
 #include "hone/base/trace.h"
+#include "hone/agent/guide.h"
 #include "hone/agent/prompt.h"
 #include "hone/base/version.h"
 #include "hone/engine/advisor.h"
@@ -312,7 +313,7 @@ Status Run::start_models() {
     HONE_TRY(tell.lessons, kept_lessons());
     for (const auto& model : options.models.models) tell.models.push_back(model.name);
     tell.prompts = agent::prompt_versions();
-    tell.documents = agent::own_documents();
+    tell.documents = agent::documents_to_keep();
     tell.tools = options.tools.specs();
     tell.facts = briefing(services_.toolchain, services_.place_facts ? services_.place_facts() : "", task_, bounds_, options_);
     // Whoever cannot look at a kernel that closely has nothing for a diagnoser to go by.
