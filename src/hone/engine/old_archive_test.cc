@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "hone/engine/testing/old_archive.h"
 #include "hone/engine/transcript.h"
 
@@ -24,7 +26,7 @@ class OldSearch final : public search::Strategy {
   }
   std::vector<search::Proposal> next(int most) override {
     ++step_;
-    return steps_->next(most);
+    return steps_->next(std::min(most, 1));   // as these runs were made: steps are counted
   }
   void observe(const search::Proposal& proposal, const search::Outcome& outcome) override { steps_->observe(proposal, outcome); }
   bool add(search::Seed seed, bool at_once) override { return steps_->add(std::move(seed), at_once); }
