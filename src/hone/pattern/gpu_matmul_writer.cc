@@ -165,16 +165,19 @@ std::string GpuMatmulWriter::tiles_text() const {
                      second_ ? " // 2" : "", times_batch());
 }
 
+double GpuMatmulWriter::at_first(const IntExpr& e) const {
+  return static_cast<double>(std::max<int64_t>(1, e.eval(task_.workloads.front().bindings).value_or(1)));
+}
+
 /// Sizes of tiles, the usual ones first, unless these leave multiprocessors without a tile, or are mostly empty: then smaller ones first, which
 /// take the least time by the turns that the multiprocessors of a large card take at them. Modelled: in a turn, a tile's products and
 /// what it reads, which is as much as 32 rows and columns more would be.
 void GpuMatmulWriter::put_tiles(Slots& slots, const std::vector<int64_t>& rows, const std::vector<int64_t>& columns, bool split) const {
   constexpr double kMultiprocessors = 128, kReads = 32, kPart = 512;
-  const auto at = [&](const IntExpr& e) { return static_cast<double>(std::max<int64_t>(1, e.eval(task_.workloads.front().bindings).value_or(1))); };
-  const double down = at(all_.row.extent), across = at(all_.column.extent) * (second_ ? 2 : 1), batches = at(all_.batch.extent);
+  const double down = at_first(all_.row.extent), across = at_first(all_.column.extent) * (second_ ? 2 : 1), batches = at_first(all_.batch.extent);
   const auto tiles = [&](int64_t r, int64_t c) { return std::ceil(down / static_cast<double>(r)) * std::ceil(across / static_cast<double>(c)) * batches; };
   const auto time = [&](int64_t r, int64_t c) {
-    const double parts = split ? std::ceil(at(all_.depth.extent) / kPart) : 1;
+    const double parts = split ? std::ceil(at_first(all_.depth.extent) / kPart) : 1;
     const double turns = split ? std::max(tiles(r, c) / kMultiprocessors, 1 / parts) : std::ceil(tiles(r, c) / kMultiprocessors);
     return turns * static_cast<double>(r * c + (r + c) * static_cast<int64_t>(kReads));
   };
@@ -187,6 +190,23 @@ void GpuMatmulWriter::put_tiles(Slots& slots, const std::vector<int64_t>& rows, 
   slots["rows_values"] = gpu::choices(best.first, rows), slots["columns_values"] = gpu::choices(best.second, columns);
 }
 
+/// Of a tensor that is read as the result is written, all of a piece's reads are on their way while the one before it is finished; of more, half
+/// or a quarter of them, as registers hold what two turns read.
+const char* GpuMatmulWriter::ahead_values() const {
+  const task::Graph& graph = all_.epilogue.primitive;
+  const double columns = at_first(all_.column.extent), result = at_first(all_.row.extent) * columns * at_first(all_.batch.extent);
+  int64_t bytes = 0;   // of kMany elements beside each other
+  bool like_result = false;
+  for (size_t i = second_ ? 2 : 1; i < graph.inputs.size(); ++i) {
+    const auto& type = graph.node(graph.inputs[i]).type;
+    double elements = 1;
+    for (const IntExpr& dim : type.dims) elements *= at_first(dim);
+    if (elements >= columns) bytes += 8 * task::size_of(type.dtype);
+    like_result = like_result || elements >= result;
+  }
+  return like_result && bytes <= 16 ? "4, 2, 1" : bytes <= 48 ? "2, 4, 1" : "1, 2, 4";
+}
+
 /// Tiles for the copy engine that take the least time, modelled as those above: in turns of a large card's multiprocessors. Two groups that share a
 /// tile have nothing to multiply while they finish it, which costs a tenth where there are several turns; in a single one they finish half of it
 /// each, and who takes it alone needs a tenth more. On an H200 the model's choice is the fastest of 10 tiles for six of eight products, from 1024 x 768 x 3072 to 57855 x 1024 x 720,
@@ -195,8 +215,7 @@ void GpuMatmulWriter::put_tensor_tiles(Slots& slots, task::DType number) const {
   constexpr double kMultiprocessors = 132, kReads = 32, kTogether = 1.1, kAlone = 1.1;
   struct Tile { int64_t rows, columns, turns; };
   constexpr Tile kTiles[] = {{128, 128, 1}, {128, 128, 0}, {128, 256, 0}, {256, 128, 0}, {128, 192, 0}, {64, 256, 1}, {64, 192, 1}, {64, 128, 1}, {128, 64, 0}, {128, 64, 1}, {64, 64, 1}};
-  const auto at = [&](const IntExpr& e) { return static_cast<double>(std::max<int64_t>(1, e.eval(task_.workloads.front().bindings).value_or(1))); };
-  const double down = at(all_.row.extent), across = at(all_.column.extent) * (second_ ? 2 : 1), batches = at(all_.batch.extent);
+  const double down = at_first(all_.row.extent), across = at_first(all_.column.extent) * (second_ ? 2 : 1), batches = at_first(all_.batch.extent);
   std::vector<int64_t> rows, columns, ways;
   Tile best = kTiles[0];
   double least = HUGE_VAL;
@@ -218,20 +237,7 @@ void GpuMatmulWriter::put_tensor_tiles(Slots& slots, task::DType number) const {
   constexpr int64_t kShared = 232448, kMostStages = 5;
   const int64_t stages = std::min(kMostStages, (kShared - 2048 - (second_ ? 2 : 1) * 32768) / (128 * (best.rows + best.columns)));
   slots["stages"] = gpu::choices(stages, {5, 4, 3, 6});
-  // Of a tensor that is read as the result is written, all of a piece's reads are on their way while the one before it is finished; of more, half
-  // or a quarter of them, as registers hold what two turns read.
-  const task::Graph& graph = all_.epilogue.primitive;
-  const double columns_of = at(all_.column.extent);
-  int64_t bytes = 0;
-  bool like_result = false;
-  for (size_t i = second_ ? 2 : 1; i < graph.inputs.size(); ++i) {
-    const auto& type = graph.node(graph.inputs[i]).type;
-    double elements = 1;
-    for (const IntExpr& dim : type.dims) elements *= at(dim);
-    if (elements >= columns_of) bytes += 8 * task::size_of(type.dtype);
-    like_result = like_result || elements >= down * columns_of * batches;
-  }
-  slots["ahead"] = like_result && bytes <= 16 ? "4, 2, 1" : bytes <= 48 ? "2, 4, 1" : "1, 2, 4";
+  slots["ahead"] = ahead_values();
 }
 
 /// Parts of at least 512 of the depth, as many as give each multiprocessor WAVES blocks.
@@ -339,8 +345,7 @@ bool GpuMatmulWriter::can_be_direct() const {
 /// groups of warps the units or the cache are the limit, one group alone waits for its own splitting and adding too.
 void GpuMatmulWriter::put_direct_tiles(Slots& slots, bool swapped, Sums of) const {
   constexpr double kMultiprocessors = 132, kUnits = 1024, kCache = 24, kSplitting = 50, kPart = 512;
-  const auto at = [&](const IntExpr& e) { return static_cast<double>(std::max<int64_t>(1, e.eval(task_.workloads.front().bindings).value_or(1))); };
-  const double rows = at(all_.row.extent), columns = at(all_.column.extent), batches = at(all_.batch.extent);
+  const double rows = at_first(all_.row.extent), columns = at_first(all_.column.extent), batches = at_first(all_.batch.extent);
   const double down = swapped ? columns : rows, across = swapped ? rows : columns;
   struct Tile { int64_t left, right, blocks, stages; };
   const int64_t levels = of.deep ? 2 : 1;
@@ -350,7 +355,7 @@ void GpuMatmulWriter::put_direct_tiles(Slots& slots, bool swapped, Sums of) cons
     for (const int64_t right : {128, 192, 160, 96, 64, 48}) {
       if (right * levels > 192) continue;
       const double tiles = std::ceil(down / static_cast<double>(left)) * std::ceil(across / static_cast<double>(right)) * batches;
-      const double parts = of.split ? std::clamp(std::floor(kMultiprocessors / tiles), 1.0, std::ceil(at(all_.depth.extent) / kPart)) : 1;
+      const double parts = of.split ? std::clamp(std::floor(kMultiprocessors / tiles), 1.0, std::ceil(at_first(all_.depth.extent) / kPart)) : 1;
       const double turns = std::ceil(tiles * parts / kMultiprocessors), l = static_cast<double>(left), r = static_cast<double>(right);
       const bool two = left == 64 && right <= 96 && turns > 1;
       const double units = 3 * 8 * l * r / kUnits, alone = kSplitting + r / 4;

@@ -128,6 +128,9 @@ class GpuMatmulWriter {
   [[nodiscard]] std::string part_epilogue() const;
   void add_waves(Slots& slots, bool split) const;
   void put_tiles(Slots& slots, const std::vector<int64_t>& rows, const std::vector<int64_t>& columns, bool split) const;
+  /// At the first workload; 1 where that is not known.
+  [[nodiscard]] double at_first(const task::IntExpr& e) const;
+  [[nodiscard]] const char* ahead_values() const;
   void put_tensor_tiles(Slots& slots, task::DType number) const;
   void put_direct_tiles(Slots& slots, bool swapped, Sums of) const;
   /// The segment of `depth` that a block sums, and what becomes of a sum.
