@@ -55,6 +55,14 @@ def function_of(module, name):
     return found
 
 
+def line_of(function):
+    """Of its `def`. Triton says it since 3.7; before that only where the decorators begin."""
+    said = getattr(function, "def_file_line_number", None)
+    if said is not None: return said
+    lines = function.raw_src if isinstance(function.raw_src, list) else function.raw_src.splitlines()
+    return function.starting_line_number + next((at for at, line in enumerate(lines) if line.lstrip().startswith("def ")), 0)
+
+
 def constant(text):
     if text.startswith("tl."): return getattr(triton.language, text[3:])
     return ast.literal_eval(text)
@@ -63,7 +71,7 @@ def constant(text):
 def source_of(function, request):
     """Arguments are matched with parameters by position; what is left over must have a default."""
     names, arguments = function.arg_names, request["arguments"]
-    start = function.def_file_line_number
+    start = line_of(function)
     if len(arguments) > len(names): raise Problem(f"{request['name']} has {len(names)} parameters, its launch gives {len(arguments)}", start)
     constants, signature, attributes = {}, {}, {}
     for index, name in enumerate(names):
@@ -166,7 +174,7 @@ def place_of(error, module):
         if node is not None and source is not None:
             for function in vars(module).values():
                 while function is not None and not isinstance(function, JITFunction) and hasattr(function, "fn"): function = function.fn
-                if isinstance(function, JITFunction) and function.src == source: found = (function.def_file_line_number + node.lineno - 1, node.col_offset + 1)
+                if isinstance(function, JITFunction) and function.src == source: found = (line_of(function) + node.lineno - 1, node.col_offset + 1)
         error = error.__cause__
     return found
 
