@@ -43,6 +43,7 @@ Team::Team(TeamOptions options) : options_(std::move(options)), tallies_(options
       {"guide", guide}, {"machine", options_.machine}, {"how_to", guide_for(options_.language, guide)}, {"facts", options_.facts},
       {"task", material("TASK", options_.task_toml, kTaskShown)}, {"worked", worked_kernels(options_.documents, options_.worked)}};
   // Those of an earlier version have no place for these.
+  places["operations"] = options_.operations.empty() ? "" : "Of its operations, with what they are where the task leaves it out:\n" + options_.operations;
   places["guide_for"] = language_guide(options_.language, options_.documents).value_or("");
   places["timing"] = prompt(options_.documents, options_.timing, {}).value_or("");
   auto system = prompt(options_.documents, "system", places);

@@ -28,6 +28,7 @@ struct TeamModel {
 
 struct TeamOptions {
   std::string task_toml, machine;          ///< as prompts show them
+  std::string operations;                  ///< what the task's operations mean where it does not say so itself; a line each, may be empty
   std::string facts;                       ///< of machine, build, workloads and run, for prompts that have a place for them
   std::string timing;                      ///< the document that says how the target times ("timing_cpu"); empty: in earlier runs
   std::vector<std::string> worked;         ///< files of the library's kernels for the task, in `language`

@@ -245,6 +245,15 @@ TEST(ConsultPrompts, stay_within_their_limits) {
   EXPECT_GT(most, 24U << 10);
 }
 
+TEST(ConsultPrompts, say_what_an_operation_is_where_the_task_leaves_it_out) {
+  agent::TeamOptions options;
+  options.models.emplace_back().name = "m";
+  options.task_toml = "y = rms_norm(x)";
+  options.operations = "- rms_norm(x, eps: number = 1e-6): a norm\n";
+  agent::Team team(options);
+  EXPECT_THAT(must(team.prepare(0, 0, {})).request.system, HasSubstr("leaves it out:\n- rms_norm(x, eps: number = 1e-6): a norm\n"));
+}
+
 /// A run that began with the prompts of an earlier version is told, and replays, in their words: their places are still filled.
 TEST(ConsultPrompts, fill_the_places_of_earlier_versions) {
   agent::TeamOptions options;

@@ -34,6 +34,7 @@
 #include "hone/engine/memory.h"
 #include "hone/engine/summary.h"
 #include "hone/engine/tools.h"
+#include "hone/task/reference/op_facts.h"
 
 namespace hone::engine {
 namespace {
@@ -338,6 +339,7 @@ Status Run::start_models() {
   options.team.patterns = std::move(told.patterns);
   options.team.memory = std::move(told.memory);
   options.team.task_toml = task_.to_toml([](const task::InputSpec& input) { return input.name + ".npy"; });
+  options.team.operations = task::ops_used_text(task_.surface);
   options.team.machine = machine_;
   options.team.facts = std::move(told.facts);
   options.team.timing = told.timing.value_or("");

@@ -24,6 +24,15 @@ TEST(LanguagePage, TheCommittedPageIsTheProgramsOwn) {
                                   << page.substr(same, 200);
 }
 
+/// Whoever reads the task and not the page has to know of an epsilon that the task leaves out, and needs no word on an exponential.
+TEST(OpFacts, TellOfATasksOperationsWhatItLeavesOut) {
+  const Task task = task_from_expressions("h = rms_norm(exp(x), w); y = rms_norm(h + x, w) * softmax(x, axis=-1)", {"x=f32[B,D]", "w=f32[D]"}, {"B=2,D=3"}).value();
+  const std::string text = ops_used_text(task.surface);
+  EXPECT_THAT(text, testing::StartsWith("- rms_norm(x, weight = none, axis: axes = none, eps: number = 1e-6): "));
+  EXPECT_THAT(text, HasSubstr("\n- softmax("));
+  EXPECT_EQ(std::ranges::count(text, '\n'), 2) << text;
+}
+
 TEST(LanguagePage, NamesEveryOperation) {
   const std::string page = language_page();
   for (const auto& [name, op] : op_table()) EXPECT_THAT(page, HasSubstr("| `" + op.signature + "` |"));

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <set>
 
 #include "hone/task/graph/attr_text.h"
 #include "hone/task/graph/build.h"
@@ -189,6 +190,17 @@ std::string op_text(const Op& op) {
     const size_t end = primitives.find('\n', at);
     text += "    " + primitives.substr(at, end - at) + "\n";
     at = end + 1;
+  }
+  return text;
+}
+
+std::string ops_used_text(const Graph& surface) {
+  std::string text;
+  std::set<const Op*> told;
+  for (const Node& node : surface.nodes) {
+    const Op* const op = find_op(node.op);
+    if (!op || std::ranges::all_of(op->params, [](const Param& p) { return p.kind == ParamKind::kTensor && !p.optional; })) continue;
+    if (told.insert(op).second) text += fmt::format("- {}: {}\n", op->signature, op->doc);
   }
   return text;
 }
