@@ -13,6 +13,7 @@ import concurrent.futures
 import ctypes
 import itertools
 import json
+import math
 import os
 import pathlib
 import re
@@ -21,6 +22,18 @@ import sys
 import tomllib
 
 SIZES = {"f64": 8, "i64": 8, "f32": 4, "i32": 4, "bf16": 2, "f16": 2, "i16": 2, "i8": 1, "bool": 1, "f8e4m3": 1, "f8e5m2": 1}
+
+
+class LaunchAttribute(ctypes.Structure):
+    """As cuda.h has them: a number, and a value of 64 bytes behind 8."""
+    _fields_ = [("number", ctypes.c_int), ("gap", ctypes.c_char * 4), ("value", ctypes.c_uint * 16)]
+
+
+class LaunchConfig(ctypes.Structure):
+    _fields_ = [("extents", ctypes.c_uint * 6), ("shared", ctypes.c_uint), ("stream", ctypes.c_void_p), ("attributes", ctypes.POINTER(LaunchAttribute)), ("count", ctypes.c_uint)]
+
+
+CLUSTER_DIMENSION = 4
 
 
 def bytes_of(declared, symbols):
@@ -92,6 +105,9 @@ def time_all(folder):
             function = ctypes.c_void_p()
             done(driver.cuModuleGetFunction(ctypes.byref(function), module, launch["symbol"].encode()))
             done(driver.cuFuncSetAttribute(function, 8, int(launch["shared_bytes"])))
+            cluster = ([int(e) for e in launch.get("cluster") or []] + [1, 1, 1])[:3]
+            if math.prod(cluster) > 8:
+                done(driver.cuFuncSetAttribute(function, 14, 1))  # which not every card takes
             values = []
             for name in launch["args"]:
                 if name.startswith("i64:"):
@@ -100,11 +116,14 @@ def time_all(folder):
                     values.append(ctypes.c_void_p(memory.setdefault(name, torch.zeros(1 << 26, dtype=torch.int8, device="cuda")).data_ptr()))
             pointers = (ctypes.c_void_p * len(values))(*[ctypes.cast(ctypes.byref(v), ctypes.c_void_p) for v in values])
             extents = [int(e) for side in ("grid", "block") for e in (list(launch[side]) + [1, 1])[:3]]
-            made.append((function, extents, int(launch["shared_bytes"]), pointers, values))
+            attribute = LaunchAttribute(CLUSTER_DIMENSION, b"", (ctypes.c_uint * 16)(*cluster))
+            config = LaunchConfig((ctypes.c_uint * 6)(*extents), int(launch["shared_bytes"]), None, ctypes.pointer(attribute), 1 if cluster != [1, 1, 1] else 0)
+            made.append((function, config, pointers, values, attribute))
 
         def call(stream):
-            for function, extents, shared, pointers, _ in made:
-                done(driver.cuLaunchKernel(function, *extents, shared, ctypes.c_void_p(stream.cuda_stream), pointers, None))
+            for function, config, pointers, *_ in made:
+                config.stream = stream.cuda_stream
+                done(driver.cuLaunchKernelEx(ctypes.byref(config), function, pointers, None))
         return call
 
     def microseconds(call, calls=20, replays=5):
