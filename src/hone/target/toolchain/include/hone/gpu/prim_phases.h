@@ -36,6 +36,17 @@ class PhaseBarrier {
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(&word_)) : "memory");
 #endif
   }
+  /// Arrives at the barrier that block `rank` of the cluster has at this place. Who waits there knows that the thread, or its warp's products, have read what
+  /// they read in their own block's shared memory, which may be written over then. What was written it does not bring along: a cluster's barrier does
+  /// (an arrival that did would have to wait for all of the thread's stores, at each stage).
+  HONE_DEVICE void arrive_at(int rank) {
+#if HONE_EMULATED
+    call(4, rank);
+#else
+    asm volatile("{\n.reg .b32 there;\nmapa.shared::cluster.u32 there, %0, %1;\nmbarrier.arrive.shared::cluster.b64 _, [there];\n}" ::"r"(
+                     shared_address(&word_)), "r"(rank) : "memory");
+#endif
+  }
   /// Arrives and says that so many bytes of bulk copies belong to the phase.
   HONE_DEVICE void arrive_expecting(uint32_t bytes) {
 #if HONE_EMULATED
@@ -71,6 +82,9 @@ class PhaseBarrier {
   }
   /// Copies the tile of 128 bytes x map.rows() rows at (x, y, z) of a tensor, which arrives likewise: prim_tensor.h.
   HONE_DEVICE void tensor_copy(void* to, const TensorMap& map, int x, int y, int z);
+  /// The same for several blocks of the cluster at once, a bit of `blocks` each: into the place that each has where this block has `to`. It arrives at
+  /// the barrier that each has where this block has this one, with all of its bytes.
+  HONE_DEVICE void tensor_copy_to(uint32_t blocks, void* to, const TensorMap& map, int x, int y, int z);
   /// Whether the phase of this parity (0 or 1) is complete; may take a while to say no.
   HONE_DEVICE bool try_wait(int parity) {
 #if HONE_EMULATED

@@ -8,6 +8,20 @@
 //   if (warp == 0) map.make(scratch, {x, {columns, rows, batch}, {2 * columns, 2 * rows * columns}}, 64);       all its lanes
 //   full.arrive_expecting(64 * TensorMap::kRowBytes);                                                           one of them
 //   full.tensor_copy(tile, map, column, row, number);
+//
+// Blocks of a cluster (prim_cluster.h) that need the same tile read it once: each asks for a part of it and has it sent to all of them
+// (multicast), so that the second-level cache is asked for each byte once for all blocks. In each block the parts arrive at its own barrier. Who sends writes
+// into others' memory, so these have to let go of it first, at a barrier of the sender's. A ring of slots in blocks of a cluster of N:
+//
+//   if (threadIdx.x == 0) full[s].init(1), empty[s].init(N);      then cluster_sync(): nobody arrives at what is not initialised
+//   one thread of each block:
+//     empty[s].wait(…);                                           all N blocks have read what was in slot s
+//     full[s].arrive_expecting(bytes of all N parts);             those that others send too, whether they have come already or not
+//     full[s].tensor_copy_to((1 << N) - 1, part(s, rank), map, …);
+//   readers:
+//     full[s].wait(…); …; empty[s].arrive_at(r)                   for r from 0 to N - 1: each sender waits for all
+//   all threads, at the end:
+//     cluster_sync();                                             no block ends while others send to it or arrive at its barriers
 #pragma once
 #include "hone/gpu/prim_phases.h"
 
@@ -75,8 +89,8 @@ class alignas(128) TensorMap {
   }
 
  private:
-  friend class PhaseBarrier;
 #if HONE_EMULATED
+  friend struct TensorMapReader;
   Tensor tensor_;
   int rows_;
 #else
@@ -85,19 +99,40 @@ class alignas(128) TensorMap {
 };
 static_assert(sizeof(TensorMap) == 128, "as the hardware has it");
 
+#if HONE_EMULATED
+/// What the emulator has to know of the tile at (x, y, z).
+struct TensorMapReader {
+  static hone::simt::TensorTile tile(const TensorMap& map, int x, int y, int z) {
+    const Tensor& tensor = map.tensor_;
+    const auto inside = [](int64_t left, int64_t most) { return static_cast<int32_t>(left < 0 ? 0 : left < most ? left : most); };
+    const bool there = x >= 0 && y >= 0 && z >= 0 && z < tensor.extent[2];
+    return {static_cast<const char*>(tensor.base) + tensor.size * int64_t{x} + y * tensor.step[0] + z * tensor.step[1], tensor.step[0],
+            map.rows_, there ? inside(tensor.extent[1] - y, map.rows_) : 0, tensor.size * inside(tensor.extent[0] - x, TensorMap::kRowBytes / tensor.size)};
+  }
+};
+#endif
+
 HONE_DEVICE void PhaseBarrier::tensor_copy(void* to, const TensorMap& map, int x, int y, int z) {
 #if HONE_EMULATED
-  const Tensor& tensor = map.tensor_;
-  const auto inside = [](int64_t left, int64_t most) { return static_cast<int32_t>(left < 0 ? 0 : left < most ? left : most); };
-  const bool there = x >= 0 && y >= 0 && z >= 0 && z < tensor.extent[2];
-  const hone::simt::TensorTile tile = {static_cast<const char*>(tensor.base) + tensor.size * int64_t{x} + y * tensor.step[0] + z * tensor.step[1], tensor.step[0],
-                                       map.rows_, there ? inside(tensor.extent[1] - y, map.rows_) : 0, tensor.size * inside(tensor.extent[0] - x, TensorMap::kRowBytes / tensor.size)};
-  hone_simt_tensor_copy(to, &tile, &word_);
+  const hone::simt::TensorTile tile = TensorMapReader::tile(map, x, y, z);
+  hone_simt_tensor_copy(to, &tile, &word_, 1u << hone_simt_cluster(0));
   asm volatile("" ::: "memory");
 #else
   asm volatile(
       "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], [%5];" ::"r"(shared_address(to)),
       "l"(&map), "r"(x), "r"(y), "r"(z), "r"(shared_address(&word_)) : "memory");
+#endif
+}
+
+HONE_DEVICE void PhaseBarrier::tensor_copy_to(uint32_t blocks, void* to, const TensorMap& map, int x, int y, int z) {
+#if HONE_EMULATED
+  const hone::simt::TensorTile tile = TensorMapReader::tile(map, x, y, z);
+  hone_simt_tensor_copy(to, &tile, &word_, blocks);
+  asm volatile("" ::: "memory");
+#else
+  asm volatile(
+      "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%2, %3, %4}], [%5], %6;" ::"r"(
+          shared_address(to)), "l"(&map), "r"(x), "r"(y), "r"(z), "r"(shared_address(&word_)), "h"(static_cast<uint16_t>(blocks)) : "memory");
 #endif
 }
 

@@ -7,7 +7,7 @@
 #include "hone/simt/tensor_call.h"
 
 HONE_SIMT_CALL void hone_simt_group(int op, hone::simt::GroupState* state, const hone::simt::GroupProduct* product, int value);
-HONE_SIMT_CALL void hone_simt_tensor_copy(void* to, const hone::simt::TensorTile* tile, void* barrier);
+HONE_SIMT_CALL void hone_simt_tensor_copy(void* to, const hone::simt::TensorTile* tile, void* barrier, uint32_t blocks);
 
 namespace hone::simt {
 

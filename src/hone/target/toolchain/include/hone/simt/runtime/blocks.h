@@ -55,6 +55,7 @@ inline void begin_block(Block& b, Cluster& c, int rank) {
   b.at_barrier = b.count = b.result = 0;
   b.time = b.began = m.clock++;
   b.cluster_time = b.cluster_before = b.covered = b.covers = 0;
+  for (int k = 0; k < m.cluster; ++k) b.reached[k] = 0;
   b.at_cluster = 0;
   b.acquired = b.pending_acquired = m.began;
   b.fence = 0;
@@ -67,6 +68,7 @@ inline void begin_block(Block& b, Cluster& c, int rank) {
     t.spins = false;
     t.acquired = t.fence = t.near_fence = t.warp_time = t.phase_time = t.cluster_time = t.cluster_before = 0;
     t.cluster_came = false;
+    for (int k = 0; k < m.cluster; ++k) t.reached[k] = 0;
     t.waits_pc = 0;
     t.line = 0;
     t.pc = 0;

@@ -94,6 +94,7 @@ inline void complete(Block& b, Warp& w, int number) {
   const bool orders = s.kind == Kind::kSync || kWave == 64;
   const uint32_t stamp = m.clock;
   uint32_t acquired = 0, phase_time = 0, fence = 0, cluster_time = 0, cluster_before = 0;
+  uint32_t reached[kMostCluster] = {};
   if (orders) {
     // What one of them has waited for, all have; what one of them has published, all may.
     ++m.clock;
@@ -103,6 +104,7 @@ inline void complete(Block& b, Warp& w, int number) {
       if (t.phase_time > phase_time) phase_time = t.phase_time;
       if (t.fence > fence) fence = t.fence;
       if (t.cluster_time > cluster_time) cluster_time = t.cluster_time, cluster_before = t.cluster_before;
+      if (m.cluster > 1) raise_reached(reached, t.reached, m.cluster);
     }
   }
   for (uint64_t rest = s.arrived; rest; rest &= rest - 1) {
@@ -141,6 +143,7 @@ inline void complete(Block& b, Warp& w, int number) {
     if (orders) {
       t.warp_time = stamp, t.acquired = acquired, t.phase_time = phase_time, t.fence = fence;
       t.cluster_time = cluster_time, t.cluster_before = cluster_before;
+      if (m.cluster > 1) raise_reached(t.reached, reached, m.cluster);
     }
     t.state = State::kReady;
   }

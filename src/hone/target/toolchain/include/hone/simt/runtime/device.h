@@ -70,7 +70,7 @@ HONE_SIMT_API void hone_simt_cluster_barrier(int wait, int line) {
   else hone::simt::come_to_cluster(line);
 }
 HONE_SIMT_API void* hone_simt_map_shared(const void* p, int rank) { return hone::simt::map_shared(p, rank, __builtin_return_address(0)); }
-/// One operation on a barrier with phases; kTest: whether the phase of parity `value` is complete.
+/// One operation on a barrier with phases; kTest: whether the phase of parity `value` is complete; kArriveAt: at that of block `value`.
 HONE_SIMT_API int hone_simt_phase(int op, void* barrier, int64_t value) {
   const void* const where = __builtin_return_address(0);
   switch (static_cast<hone::simt::PhaseOp>(op)) {
@@ -78,6 +78,7 @@ HONE_SIMT_API int hone_simt_phase(int op, void* barrier, int64_t value) {
     case hone::simt::PhaseOp::kArrive: hone::simt::arrive(barrier, value, where); break;
     case hone::simt::PhaseOp::kTest: return hone::simt::test_phase(barrier, value, where);
     case hone::simt::PhaseOp::kInvalidate: hone::simt::invalidate_barrier(barrier, where); break;
+    case hone::simt::PhaseOp::kArriveAt: hone::simt::arrive_at(barrier, value, where); break;
   }
   return 0;
 }
@@ -91,8 +92,8 @@ HONE_SIMT_API void hone_simt_issue_copy(const void* to, int64_t bytes) {
 HONE_SIMT_API void hone_simt_bulk_copy(void* to, const void* from, int64_t bytes, void* barrier) {
   hone::simt::bulk_copy(to, from, bytes, barrier, __builtin_return_address(0));
 }
-HONE_SIMT_API void hone_simt_tensor_copy(void* to, const hone::simt::TensorTile* tile, void* barrier) {
-  hone::simt::tensor_copy(to, *tile, barrier, __builtin_return_address(0));
+HONE_SIMT_API void hone_simt_tensor_copy(void* to, const hone::simt::TensorTile* tile, void* barrier, uint32_t blocks) {
+  hone::simt::tensor_copy(to, *tile, barrier, blocks, __builtin_return_address(0));
 }
 HONE_SIMT_API void hone_simt_group(int op, hone::simt::GroupState* state, const hone::simt::GroupProduct* product, int value) {
   hone::simt::group_operation(static_cast<hone::simt::GroupOp>(op), *state, product, value, __builtin_return_address(0));

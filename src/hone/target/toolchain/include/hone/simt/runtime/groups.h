@@ -6,7 +6,7 @@
 // Sums are cut as runtime/matrix.h says, 32 bytes of the depth at a time as on Hopper.
 #pragma once
 #include "hone/simt/group_call.h"
-#include "hone/simt/runtime/phases.h"
+#include "hone/simt/runtime/copies.h"
 
 namespace hone::simt {
 

@@ -68,8 +68,9 @@ inline int64_t block_at(int64_t k, int64_t total, uint64_t twist) {
 /// Clusters with a lower number than that of what was found, still to begin in this window, run on; no others.
 inline int64_t last_wanted(int64_t total) { return m.found ? m.found_cluster : total; }
 
-/// Nothing happens any more.
+/// Nothing happens any more. Where something was found in the cluster, that is why: threads that were lost do not come.
 [[noreturn]] inline void hopeless_wait(const Block& b, int64_t active, int64_t waiting) {
+  if (found_in(*b.cluster)) stop();
   Text text;
   text << "waits for something that never happens";
   if (waiting > 0) text << ": " << active << " blocks are resident, " << waiting << " wait for one of them to end";

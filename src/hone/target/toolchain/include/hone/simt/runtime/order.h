@@ -13,6 +13,7 @@ namespace hone::simt {
 enum class Access : uint8_t { kPlain, kVolatile, kAtomic };
 
 constexpr uint32_t kThreadBits = (1u << 24) - 1, kAtomicBit = 1u << 28, kLateBit = 1u << 31;
+constexpr uint32_t kCopyLevel = 2;   ///< a bulk copy's write is nobody's own: a thread that issued it must wait as all
 constexpr uint32_t bytes_of(uint32_t who) { return who >> 24 & 15; }
 constexpr uint32_t level_of(uint32_t who) { return who >> 29 & 3; }
 inline uint32_t warp_of(uint32_t who) { return (who & 1023) / kWave; }
@@ -38,6 +39,14 @@ inline bool cluster_ordered(uint32_t who, uint32_t time) {
   if (number >> m.rank_bits != (b.number & 0x3FFF) >> m.rank_bits) return false;
   if (!(who & kLateBit) || time <= (own ? t.cluster_before : b.cluster_before)) return true;
   return time <= b.cluster->blocks[rank].covers;
+}
+
+/// Whether another block of the cluster, in whose own shared memory `who` of it read at `time`, or a copy landed, has come since to a barrier that the
+/// running thread has waited for. That says what has been read there; what threads have written it does not bring along.
+inline bool has_let_go(uint32_t who, uint32_t time, const Block* owner) {
+  if (m.cluster == 1 || !owner || owner->cluster != m.block->cluster || level_of(who) == 3) return false;
+  if ((who & kThreadBits) >> 10 != (owner->number & 0x3FFF)) return false;
+  return time <= m.thread->reached[owner->rank] || time <= m.block->reached[owner->rank];
 }
 
 /// Whether what happened at `time` by `who` (and whoever else `level` counts in) is over for the running thread.
@@ -90,12 +99,12 @@ inline void touch(const Shadow& s, int64_t word, uint32_t bytes, bool write, boo
     s.valid[word] = static_cast<uint8_t>((s.valid[word] | bytes) & 15);
   }
   const bool conflicts_w = c.w_time && (bytes_of(c.w_who) & bytes) && !(soft && (c.w_who & kAtomicBit));
-  if (conflicts_w && !ordered(c.w_who, c.w_time, level_of(c.w_who), shared)) {
+  if (conflicts_w && !ordered(c.w_who, c.w_time, level_of(c.w_who), shared) && !(level_of(c.w_who) == kCopyLevel && has_let_go(c.w_who, c.w_time, owner))) {
     race(c.w_who, true, write, pc, c.w_pc, shared ? "shared memory" : "memory");
   }
   if (write) {
     const bool conflicts_r = c.r_time && (bytes_of(c.r_who) & bytes) && !(soft && (c.r_who & kAtomicBit));
-    if (conflicts_r && !ordered(c.r_who, c.r_time, level_of(c.r_who), shared))
+    if (conflicts_r && !ordered(c.r_who, c.r_time, level_of(c.r_who), shared) && !has_let_go(c.r_who, c.r_time, owner))
       race(c.r_who, false, true, pc, c.r_pc, shared ? "shared memory" : "memory");
     uint32_t both = bytes;
     if (distance(c.w_who, m.me) == 0 && c.w_time == m.clock) both |= bytes_of(c.w_who);

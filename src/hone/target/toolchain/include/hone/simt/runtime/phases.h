@@ -1,9 +1,12 @@
-// Barriers with phases (mbarrier) and bulk copies that arrive at them. A phase is complete when all its arrivals have come
+// Barriers with phases (mbarrier), and how the bulk copies of copies.h arrive at them. A phase is complete when all its arrivals have come
 // and all expected bytes are there; who waits asks for a phase by its parity. What happened before the arrivals is
 // ordered before what a thread does after it has seen the phase complete; as everywhere here, by one clock for all.
 //
 // A bulk copy arrives as late as it may: when somebody asks for a phase of its barrier, one copy each time, drawn at
 // random. Until then nobody may read or write where it goes.
+//
+// In a cluster threads arrive at other blocks' barriers, and copies go to several blocks at a time: each has its copy on its way, which lands when
+// its own threads ask for it.
 //
 // State is in the block, by the barrier's place. The word in shared memory holds a mark, so that plain stores to it show.
 #pragma once
@@ -12,12 +15,11 @@
 namespace hone::simt {
 
 /// As prim_phases.h numbers them.
-enum class PhaseOp : int32_t { kInit, kArrive, kTest, kInvalidate };
+enum class PhaseOp : int32_t { kInit, kArrive, kTest, kInvalidate, kArriveAt };
 
 constexpr int64_t kBarrierBytes = 8, kBulkUnit = 16;
 constexpr uint64_t kMark = 0x6d62617272696572, kNoMark = 0;
 constexpr int64_t kMostArrivals = (1 << 20) - 1;
-constexpr uint32_t kBlockLevel = 2u << 29;  ///< a copy's write is nobody's own: a thread that issued it must wait as all
 
 [[noreturn]] inline void phase_finding(const Text& text, const void* where, uint32_t other_pc = 0) {
   found(Finding::kPhase, text, m.thread, offset_of(where), 0, other_pc);
@@ -38,28 +40,28 @@ inline int64_t shared_offset(const void* p, int64_t n) {
   const int64_t offset = static_cast<const char*>(p) - m.shared;
   return offset >= 0 && offset + n <= m.static_bytes + m.dynamic_bytes ? offset : -1;
 }
-inline Phases* barrier_at(int64_t offset) {
-  Block& b = *m.block;
+inline Phases* barrier_at(Block& b, int64_t offset) {
   for (int i = 0; i < b.phases_count; ++i)
     if (b.phases[i].offset == offset) return &b.phases[i];
   return nullptr;
 }
 
-/// The initialised barrier at p; ends the thread where there is none. `doing`: "arrives at", …
-inline Phases& barrier_of(const void* p, const char* doing, const void* where) {
+/// The initialised barrier that `b` has where the running block has p; ends the thread where there is none. `doing`: "arrives at", …
+inline Phases& barrier_of(Block& b, const void* p, const char* doing, const void* where) {
   const int64_t offset = shared_offset(p, kBarrierBytes);
-  Phases* const found_here = offset < 0 ? nullptr : barrier_at(offset);
+  Phases* const found_here = offset < 0 ? nullptr : barrier_at(b, offset);
   Text text;
   if (!found_here) {
-    text << doing << " a barrier that " << (offset < 0 ? "is not in shared memory" : "nobody has initialised");
+    text << doing << " a barrier that " << (offset < 0 ? "is not in shared memory" : &b == m.block ? "nobody has initialised" : "nobody of its block has initialised");
     phase_finding(text, where);
   }
-  if (*static_cast<const uint64_t*>(p) != kMark) {
+  if (*reinterpret_cast<const uint64_t*>((&b == m.block ? m.shared : b.saved) + offset) != kMark) {
     text << doing << " a barrier whose word was overwritten since it was initialised";
     phase_finding(text, where, found_here->pc);
   }
   return *found_here;
 }
+inline Phases& barrier_of(const void* p, const char* doing, const void* where) { return barrier_of(*m.block, p, doing, where); }
 
 inline void complete_phase(Phases& barrier) {
   if (barrier.pending > 0 || barrier.bytes != 0) return;
@@ -81,7 +83,7 @@ inline void init_barrier(void* p, int64_t count, const void* where) {
     phase_finding(text, where);
   }
   Block& b = *m.block;
-  if (const Phases* const old = barrier_at(offset)) {
+  if (const Phases* const old = barrier_at(b, offset)) {
     text << "initialises a barrier that is in use: it has to be invalidated first";
     phase_finding(text, where, old->pc);
   }
@@ -91,7 +93,7 @@ inline void init_barrier(void* p, int64_t count, const void* where) {
     lose_thread();
   }
   const auto arrivals = static_cast<uint32_t>(count);
-  b.phases[b.phases_count++] = {offset, 0, arrivals, arrivals, 0, 0, 0, offset_of(where), 0, 0};
+  b.phases[b.phases_count++] = {offset, 0, arrivals, arrivals, 0, 0, 0, offset_of(where), 0, 0, {}};
   *static_cast<uint64_t*>(p) = kMark;
   note(p, kBarrierBytes, true, false, Access::kPlain, where);
 }
@@ -110,24 +112,36 @@ inline void invalidate_barrier(void* p, const void* where) {
   note(p, kBarrierBytes, true, false, Access::kPlain, where);
 }
 
-/// `bytes`: that the phase has to wait for besides.
-inline void arrive(void* p, int64_t bytes, const void* where) {
-  barrier_of(p, "arrives at", where);
-  note(p, kBarrierBytes, true, true, Access::kAtomic, where);
-  Phases& barrier = barrier_of(p, "arrives at", where);  // others may have run
+/// One arrival, and `bytes` that the phase has to wait for besides.
+inline void count_arrival(Phases& barrier, int64_t bytes, const void* where) {
   if (barrier.pending == 0) {
     Text text;
     text << "arrives at a barrier once more than the " << static_cast<int64_t>(barrier.count) << " arrivals of a phase";
     phase_finding(text, where, barrier.pc);
   }
-  const Thread& t = *m.thread;
-  const uint32_t acquired = t.acquired > m.block->acquired ? t.acquired : m.block->acquired;
-  if (acquired > barrier.acquired) barrier.acquired = acquired;
-  if (t.cluster_time > barrier.cluster_time) barrier.cluster_time = t.cluster_time, barrier.cluster_before = t.cluster_before;
   --barrier.pending;
   barrier.bytes += bytes;
   ++m.progress;
   complete_phase(barrier);
+}
+inline void arrive(void* p, int64_t bytes, const void* where) {
+  barrier_of(p, "arrives at", where);
+  note(p, kBarrierBytes, true, true, Access::kAtomic, where);
+  Phases& barrier = barrier_of(p, "arrives at", where);  // others may have run
+  const Thread& t = *m.thread;
+  const uint32_t acquired = t.acquired > m.block->acquired ? t.acquired : m.block->acquired;
+  if (acquired > barrier.acquired) barrier.acquired = acquired;
+  if (t.cluster_time > barrier.cluster_time) barrier.cluster_time = t.cluster_time, barrier.cluster_before = t.cluster_before;
+  count_arrival(barrier, bytes, where);
+}
+/// Arrives at what block `rank` of the cluster has at p: that says what has been read, and brings along nothing that was written (prim_phases.h).
+inline void arrive_at(void* p, int64_t rank, const void* where) {
+  void* const there = map_shared(p, static_cast<int>(rank), where);
+  if (rank == m.block->rank) return arrive(p, 0, where);
+  note(there, kBarrierBytes, true, true, Access::kAtomic, where);
+  Phases& barrier = barrier_of(m.block->cluster->blocks[rank], p, "arrives at", where);
+  barrier.reached[m.block->rank] = m.clock++;
+  count_arrival(barrier, 0, where);
 }
 
 /// Piece c of 16 bytes of row r goes to c ^ (r % 8) of its row.
@@ -158,11 +172,12 @@ inline void land(int i, Phases& barrier) {
     if (s.valid[word] && !(m.cluster > 1 && found_in(*b.cluster))) {
       Text text;
       text << "an asynchronous copy arrives where something was written since it was issued";
-      found(Finding::kPhase, text, &b.threads[flight.who & 1023], flight.pc, 0, c.w_pc);
+      Block& issuer = b.cluster->blocks[flight.rank];
+      found_of(issuer, Finding::kPhase, text, issuer.threads[flight.who & 1023], 0, flight.pc, c.w_pc);
     }
     s.valid[word] = 15;
     c.w_time = m.clock;
-    c.w_who = (flight.who & kThreadBits) | 15u << 24 | kBlockLevel;
+    c.w_who = (b.number & 0x3FFF) << 10 | (flight.who & 1023) | 15u << 24 | kCopyLevel << 29;
     c.w_pc = flight.pc;
   }
 #endif
@@ -200,74 +215,13 @@ inline int test_phase(void* p, int64_t parity, const void* where) {
     if (barrier.time > t.phase_time) t.phase_time = barrier.time;
     if (barrier.acquired > t.acquired) t.acquired = barrier.acquired;
     if (barrier.cluster_time > t.cluster_time) t.cluster_time = barrier.cluster_time, t.cluster_before = barrier.cluster_before;
+    if (m.cluster > 1) raise_reached(t.reached, barrier.reached, m.cluster, barrier.time);
     return 1;
   }
   t.waits_pc = offset_of(where);
   t.waits_for = static_cast<uint16_t>(&barrier - b.phases);
   give_way(true);
   return 0;
-}
-
-[[noreturn]] inline void copy_finding(const char* what, const void* where) {
-  Text text;
-  text << what;
-  phase_finding(text, where);
-}
-
-/// A copy of `bytes` to shared memory is on its way; it arrives at the barrier at p.
-inline void depart(void* to, int64_t bytes, const char* from, const TensorTile& tile, void* p, const void* where) {
-  Text text;
-  note(to, bytes, true, false, Access::kPlain, where);
-  const int64_t offset = shared_offset(to, bytes);
-  if (offset < 0) {
-    text << "a bulk copy writes " << bytes << " bytes outside shared memory";
-    found(Finding::kOutOfBounds, text, m.thread, offset_of(where), 0);
-    lose_thread();
-  }
-  Block& b = *m.block;
-  for (int i = 0; i < b.flights_count; ++i)
-    if (offset < b.flights[i].offset + b.flights[i].bytes && b.flights[i].offset < offset + bytes) {
-      text << "a bulk copy goes where another one has yet to arrive";
-      phase_finding(text, where, b.flights[i].pc);
-    }
-  if (b.flights_count == kMostFlights) {
-    text << "the emulator has no room for more than " << kMostFlights << " bulk copies on their way";
-    found(Finding::kEmulator, text, m.thread, offset_of(where), 0);
-    lose_thread();
-  }
-  const Phases& barrier = barrier_of(p, "copies to", where);
-  b.flights[b.flights_count++] = {from, offset, bytes, barrier.offset, m.me, offset_of(where), tile};
-#if !defined(HONE_SIMT_ASAN)
-  for (int64_t word = offset / 4; word < (offset + bytes) / 4; ++word) m.shared_shadow.valid[word] = 0;
-#endif
-  ++m.progress;
-}
-
-/// `bytes` from global memory to shared memory, which arrive at the barrier.
-inline void bulk_copy(void* to, const void* from, int64_t bytes, void* p, const void* where) {
-  const auto all = reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from) | static_cast<uintptr_t>(bytes);
-  if (all % kBulkUnit != 0 || bytes <= 0) {
-    Text text;
-    text << "a bulk copy of " << bytes << " bytes: addresses and length have to be multiples of " << kBulkUnit;
-    phase_finding(text, where);
-  }
-  if (shared_offset(from, 1) >= 0 || is_aside(from)) copy_finding("a bulk copy reads shared memory: it copies from global memory", where);
-  barrier_of(p, "copies to", where);
-  note(from, bytes, false, true, Access::kPlain, where);
-  depart(to, bytes, static_cast<const char*>(from), {}, p, where);
-}
-
-/// A tensor's tile from global memory to shared memory, swizzled, which arrives at the barrier.
-inline void tensor_copy(void* to, const TensorTile& tile, void* p, const void* where) {
-  constexpr uintptr_t kSwizzled = 1024;
-  if (reinterpret_cast<uintptr_t>(to) % kSwizzled != 0) copy_finding("a copy of a tensor's tile goes to a multiple of 1024 bytes", where);
-  if (tile.rows < 1 || tile.rows > 256) copy_finding("a tensor's tile has 1 to 256 rows", where);
-  if ((reinterpret_cast<uintptr_t>(tile.from) | static_cast<uintptr_t>(tile.step)) % kBulkUnit != 0)
-    copy_finding("a tensor that is copied in tiles begins on a multiple of 16 bytes, and so does each of its rows", where);
-  if (shared_offset(tile.from, 1) >= 0 || is_aside(tile.from)) copy_finding("a tensor's tile is read from shared memory: it has to be global memory", where);
-  barrier_of(p, "copies to", where);
-  for (int64_t r = 0; r < tile.inside_rows && tile.inside_bytes > 0; ++r) note(tile.from + r * tile.step, tile.inside_bytes, false, true, Access::kPlain, where);
-  depart(to, int64_t{tile.rows} * kTileRow, nullptr, tile, p, where);
 }
 
 /// What a thread that waits for this barrier lacks.

@@ -57,6 +57,7 @@ inline void complete_barrier(Block& b) {
     Thread& t = b.threads[i];
     if (t.fence > b.fence) b.fence = t.fence;
     if (t.cluster_time > b.cluster_time) b.cluster_time = t.cluster_time, b.cluster_before = t.cluster_before;
+    if (m.cluster > 1) raise_reached(b.reached, t.reached, m.cluster);
     if (t.state != State::kAtBarrier) continue;
     t.state = State::kReady;
     b.warps[i / kWave].ready |= uint64_t{1} << (i % kWave);
@@ -74,7 +75,7 @@ inline void complete_barrier(Block& b) {
     const Flight& flight = b.flights[0];
     Text text;
     text << "the block ends before an asynchronous copy into its shared memory is there: nobody waits for it";
-    found(Finding::kPhase, text, &b.threads[flight.who & 1023], flight.pc, 0);
+    found_of(b.cluster->blocks[flight.rank], Finding::kPhase, text, b.cluster->blocks[flight.rank].threads[flight.who & 1023], 0, flight.pc);
   }
   complete_what_is_full(b, *m.warp);
   if (b.live > 0 && b.at_barrier == b.live) complete_barrier(b);

@@ -22,6 +22,7 @@ namespace hone::simt {
 constexpr int kWave = HONE_SIMT_WAVE;
 constexpr int kMostThreads = 1024;
 constexpr int kMostWarps = kMostThreads / kWave;
+constexpr int kMostCluster = 16;   ///< blocks
 #if defined(HONE_SIMT_ASAN)
 constexpr size_t kStackBytes = 256 << 10;
 #else
@@ -53,6 +54,7 @@ struct Thread {
   uint32_t cluster_time, cluster_before;  ///< of the last phase of its cluster's barrier that it waited for, and the one before
   uint32_t cluster_phase;                 ///< of that barrier, to which it came
   bool cluster_came;                      ///< and has not waited for it
+  uint32_t reached[kMostCluster];         ///< what block `rank` of its cluster read in its own shared memory up to then, it had let go of
   uint32_t waits_pc;     ///< where it last asked for a phase that is not complete; 0: nowhere
   uint16_t waits_for;    ///< which of its block's barriers with phases that is
   uint16_t x, y, z;
@@ -84,6 +86,7 @@ struct Phases {
   uint32_t time, acquired; ///< when the last one was complete; what those who came had acquired
   uint32_t pc;             ///< where it was initialised
   uint32_t cluster_time, cluster_before;   ///< what those who came had waited for
+  uint32_t reached[kMostCluster];          ///< when a thread of the cluster's block `rank`, another than its own, last came
 };
 
 /// A bulk copy into shared memory that has not arrived.
@@ -92,6 +95,7 @@ struct Flight {
   int64_t offset, bytes;   ///< in shared memory
   int64_t barrier;         ///< its offset in shared memory
   uint32_t who, pc;        ///< thread and place of the copy
+  int rank;                ///< of the block whose thread that is
   TensorTile tile;         ///< of a tensor's, swizzled; no rows: bytes as they lie
 };
 constexpr int kMostPhases = 512, kMostFlights = 512;
@@ -118,6 +122,14 @@ struct Shadow {
 };
 
 struct Block;
+
+/// What either knows of how far the cluster's blocks have read.
+inline void raise_reached(uint32_t (&to)[kMostCluster], const uint32_t (&from)[kMostCluster], int blocks, uint32_t most = UINT32_MAX) {
+  for (int rank = 0; rank < blocks; ++rank) {
+    const uint32_t time = from[rank] < most ? from[rank] : most;
+    if (time > to[rank]) to[rank] = time;
+  }
+}
 
 /// Blocks that run together; without clusters each block is one. Its barrier: phases, each complete when all threads came.
 struct Cluster {
@@ -151,6 +163,7 @@ struct Block {
   uint32_t time, acquired, pending_acquired, fence;
   uint32_t began;                          ///< time
   uint32_t cluster_time, cluster_before;   ///< as a thread's: what one has waited for, all have behind a barrier
+  uint32_t reached[kMostCluster];          ///< likewise
   uint32_t covered, covers;                ///< what its threads did up to then, a phase of the cluster's barrier orders: this one, the last
   int at_cluster;                          ///< threads that wait at the cluster's barrier
   bool active;
