@@ -2,17 +2,18 @@
 language = "@language@"
 pattern  = "matmul"
 note     = "@note@"
-@requires@tunables = { ROWS = [@rows_values@], COLUMNS = [@columns_values@], STAGES = [@stages@], TURNS = [@turns@], AHEAD = [@ahead@], GROUP = [16, 8, 4, 1] }
+@requires@tunables = { ROWS = [@rows_values@], COLUMNS = [@columns_values@], STAGES = [@stages@], TURNS = [@turns@], AHEAD = [@ahead@], GROUP = [16, 8, 4, 1], CLUSTER_DOWN = [@cluster_down@], CLUSTER_ACROSS = [@cluster_across@] }
 constraints = [
   "128 * STAGES * (ROWS + COLUMNS) + @each@ * 32768 + 2048 <= SHARED_MAX",
   "ROWS * COLUMNS <= @most@ // (TURNS + 1)",
   "ROWS >= 64 * (2 - TURNS)",
 ]
-workspaces = { @laid@maps = "i8[min(SMS, @tiles@), 128 * (1 + @each@)]" }
+workspaces = { @laid@maps = "i8[@blocks@, 128 * (1 + @each@)]" }
 @lay_launch@[[launch]]
 kernel = "multiply"
-grid   = ["min(SMS, @tiles@)"]
+grid   = ["@blocks@"]
 block  = ["384"]
+cluster = ["CLUSTER_DOWN * CLUSTER_ACROSS"]
 shared = "128 * STAGES * (ROWS + COLUMNS) + @each@ * 32768"
 args   = [@arguments@, @laid_arguments@"maps"]
 */
@@ -27,6 +28,7 @@ args   = [@arguments@, @laid_arguments@"maps"]
 //   TURNS          1: the groups of warps take turns, one multiplies while the other finishes its tile; 0: they share a tile twice as large
 //   AHEAD          so many times four rows are finished at a time, while what the rest of the computation reads of the next is on its way
 //   GROUP          tiles down before the next ones across: what blocks that run together share in the cache
+//   CLUSTER_DOWN, CLUSTER_ACROSS   tiles of a cluster of blocks, which read what they have in common once: less is asked of the cache, and blocks wait for each other
 #include "hone/gpu/@header@.h"
 #include "hone/gpu/math.h"
 
@@ -36,7 +38,7 @@ args   = [@arguments@, @laid_arguments@"maps"]
   const int64_t rows_at = @rows@, columns_at = @columns@, deep_at = @deep@;
   const auto left_at = @left@;
   const hone::gpu::TensorFactor<@stored@, @b_along@> right_at[] = {@rights@};
-  hone::gpu::tensor_product<@stored@, ROWS, COLUMNS, STAGES, TURNS, GROUP, AHEAD>(
+  hone::gpu::tensor_product<@stored@, ROWS, COLUMNS, STAGES, TURNS, GROUP, AHEAD, CLUSTER_DOWN, CLUSTER_ACROSS>(
       left_at, right_at, @batches@, memory_at, reinterpret_cast<hone::prim::TensorMap*>(maps_at) + (1 + @each@) * blockIdx.x,
       [&](int64_t batch_at, int64_t row_at, int64_t column_at, const @sum@(&sum_at)[@each@]) {
         finish(@names@, batch_at * rows_at + row_at, column_at, @one@);

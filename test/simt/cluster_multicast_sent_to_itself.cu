@@ -10,7 +10,7 @@ block  = ["96"]
 cluster = ["2"]
 args   = ["w", "x", "y", "i64:R", "maps"]
 */
-// task: y = w.unsqueeze(1) * sum(f32(x), axis=0) | w=f32[J],x=bf16[R,64] | J=4,R=80
+// task: y = w.unsqueeze(1) * sum(f32(x), axis=0) | w=f32[J] x=bf16[R,64] | J=4,R=80
 // expect: launch fails: bytes less than expected
 #include "hone/gpu/prim.h"
 // Two blocks need the same rows: each asks for half of each tile of 16 and has it sent to both, into two slots by turns. 64 threads add up columns.

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "hone/base/testing/covering.h"
+#include "hone/pattern/gpu_matmul_writer.h"
 #include "hone/pattern/judge_testing.h"
 
 namespace hone::pattern::gpu_matmul_slow_cases {
@@ -182,12 +183,12 @@ const auto name_of_case = [](const auto& parameter) { return parameter.param.nam
 INSTANTIATE_TEST_SUITE_P(Cases, GpuMatmul, testing::ValuesIn(base::testing::one_of_each(3, cases())), name_of_case);
 INSTANTIATE_TEST_SUITE_P(LongCases, GpuMatmul, testing::ValuesIn(cases()), name_of_case);
 
-/// The first offer, on a card with two multiprocessors, so that a block makes several tiles.
+/// The first offer, on a card with two multiprocessors, so that a block makes several tiles; in clusters with two of these.
 void expect_accepted(const Case& c, const std::vector<kernel::Config>& configs) {
   const auto toolchain = emulator();
   if (!toolchain) GTEST_SKIP() << "no emulator";
   std::string source = gpu_matmul_offers(task_of(c, {c.offered}), Language::kCuda).front().kernel.source;
-  for (size_t at = 0; (at = source.find("min(SMS,", at)) != std::string::npos;) source.replace(at, 8, "min(2,");
+  for (const auto& [sms, two] : {std::pair{"min(SMS,", "min(2,"}, {"max(1, SMS // (CLUSTER_DOWN * CLUSTER_ACROSS) - select(CLUSTER_DOWN * CLUSTER_ACROSS > 2, 1, 0))", "2"}}) replace_all(source, sms, two);
   kernel::Kernel kernel = kernel::parse_kernel(source, "tensors.cu").value();
   for (const kernel::Config& config : configs) {
     kernel.config = config;
@@ -199,22 +200,40 @@ void expect_accepted(const Case& c, const std::vector<kernel::Config>& configs) 
 /// Tiles that groups of warps share, that they take turns at, and that have more rows than one product.
 void expect_tensors_accepted() {
   expect_accepted({"", "y = abs(x @ w.T)", {"x=bf16[M,K]", "w=bf16[N,K]"}, {"M=300,K=320,N=190"}, "M=4096,K=512,N=4096"},
-                  {{{"ROWS", 128}, {"COLUMNS", 64}, {"TURNS", 0}, {"AHEAD", 1}, {"STAGES", 3}, {"GROUP", 1}},
-                   {{"ROWS", 256}, {"COLUMNS", 128}, {"TURNS", 0}, {"AHEAD", 1}, {"STAGES", 3}, {"GROUP", 1}},
-                   {{"ROWS", 128}, {"COLUMNS", 192}, {"TURNS", 0}, {"AHEAD", 4}, {"STAGES", 3}, {"GROUP", 1}},
-                   {{"ROWS", 64}, {"COLUMNS", 64}, {"TURNS", 1}, {"AHEAD", 2}, {"STAGES", 3}, {"GROUP", 4}},
-                   {{"ROWS", 128}, {"COLUMNS", 128}, {"TURNS", 1}, {"AHEAD", 1}, {"STAGES", 4}, {"GROUP", 8}}});
+                  {{{"ROWS", 128}, {"COLUMNS", 64}, {"TURNS", 0}, {"AHEAD", 1}, {"STAGES", 3}, {"GROUP", 1}, {"CLUSTER_DOWN", 1}, {"CLUSTER_ACROSS", 1}},
+                   {{"ROWS", 256}, {"COLUMNS", 128}, {"TURNS", 0}, {"AHEAD", 1}, {"STAGES", 3}, {"GROUP", 1}, {"CLUSTER_DOWN", 1}, {"CLUSTER_ACROSS", 1}},
+                   {{"ROWS", 128}, {"COLUMNS", 192}, {"TURNS", 0}, {"AHEAD", 4}, {"STAGES", 3}, {"GROUP", 1}, {"CLUSTER_DOWN", 1}, {"CLUSTER_ACROSS", 1}},
+                   {{"ROWS", 64}, {"COLUMNS", 64}, {"TURNS", 1}, {"AHEAD", 2}, {"STAGES", 3}, {"GROUP", 4}, {"CLUSTER_DOWN", 1}, {"CLUSTER_ACROSS", 1}},
+                   {{"ROWS", 128}, {"COLUMNS", 128}, {"TURNS", 1}, {"AHEAD", 1}, {"STAGES", 4}, {"GROUP", 8}, {"CLUSTER_DOWN", 1}, {"CLUSTER_ACROSS", 1}}});
 }
 TEST(GpuMatmulTensors, AreAcceptedHoweverTheWorkIsShared) { expect_tensors_accepted(); }
 TEST(LongGpuMatmulTensors, AreAcceptedHoweverTheWorkIsShared) { expect_tensors_accepted(); }
+
+/// Clusters of blocks that read what their tiles have in common once: an odd number of tiles either way, batches of which one factor has one, and
+/// more tiles than a cluster makes at a time.
+void expect_clusters_accepted() {
+  const auto clusters = [](int64_t rows, int64_t columns, int64_t turns) {
+    std::vector<kernel::Config> all;
+    for (const auto& [down, across] : {std::pair<int64_t, int64_t>{2, 1}, {1, 2}, {2, 2}})
+      all.push_back({{"ROWS", rows}, {"COLUMNS", columns}, {"TURNS", turns}, {"AHEAD", 2}, {"STAGES", 3}, {"GROUP", 4}, {"CLUSTER_DOWN", down}, {"CLUSTER_ACROSS", across}});
+    return all;
+  };
+  const char* const kOffered = "M=4096,K=512,N=4096";
+  expect_accepted({"", "y = abs(x @ w.T)", {"x=bf16[M,K]", "w=bf16[N,K]"}, {"M=300,K=320,N=190"}, kOffered}, clusters(64, 64, 1));
+  expect_accepted({"", "y = x @ w + r", {"x=f16[M,K]", "w=f16[K,N]", "r=f16[M,N]"}, {"M=131,K=200,N=392"}, kOffered}, clusters(128, 128, 0));
+  expect_accepted({"", "y = gelu(x @ w.T + b)", {"x=bf16[B,M,K]", "w=bf16[N,K]", "b=bf16[N]"}, {"B=3,M=70,K=72,N=67"}, "B=1,M=4096,K=512,N=4096"}, clusters(64, 128, 1));
+  expect_accepted({"", "y = silu(x @ g) * (x @ u)", {"x=bf16[M,K]", "g=bf16[K,N]", "u=bf16[K,N]"}, {"M=140,K=72,N=136"}, kOffered}, clusters(64, 128, 1));
+}
+TEST(GpuMatmulTensors, AreAcceptedInClusters) { expect_clusters_accepted(); }
+TEST(LongGpuMatmulTensors, AreAcceptedInClusters) { expect_clusters_accepted(); }
 
 /// What else is read, a turn ahead: as words and, where lines begin anywhere, element by element.
 void expect_reads_ahead() {
   const auto expect = [](const char* sizes, const kernel::Config& config) {
     expect_accepted({"", "y = x @ w.T + b + r", {"x=bf16[M,K]", "w=bf16[N,K]", "b=bf16[N]", "r=bf16[M,N]"}, {sizes}, "M=4096,K=512,N=4096"}, {config});
   };
-  expect("M=150,K=72,N=136", {{"ROWS", 128}, {"COLUMNS", 128}, {"TURNS", 1}, {"AHEAD", 4}, {"STAGES", 3}, {"GROUP", 8}});
-  expect("M=90,K=72,N=75", {{"ROWS", 128}, {"COLUMNS", 64}, {"TURNS", 0}, {"AHEAD", 1}, {"STAGES", 3}, {"GROUP", 8}});
+  expect("M=150,K=72,N=136", {{"ROWS", 128}, {"COLUMNS", 128}, {"TURNS", 1}, {"AHEAD", 4}, {"STAGES", 3}, {"GROUP", 8}, {"CLUSTER_DOWN", 1}, {"CLUSTER_ACROSS", 1}});
+  expect("M=90,K=72,N=75", {{"ROWS", 128}, {"COLUMNS", 64}, {"TURNS", 0}, {"AHEAD", 1}, {"STAGES", 3}, {"GROUP", 8}, {"CLUSTER_DOWN", 1}, {"CLUSTER_ACROSS", 1}});
 }
 TEST(GpuMatmulTensors, ReadATurnAhead) { expect_reads_ahead(); }
 TEST(LongGpuMatmulTensors, ReadATurnAhead) { expect_reads_ahead(); }
@@ -231,12 +250,12 @@ TEST(LongGpuMatmulThree, AreAcceptedInTilesOfAnySize) { expect_three_accepted();
 
 void expect_pairs_accepted() {
   expect_accepted({"", "h = x @ w.T; y = silu(h[:, :N]) * h[:, N:]", {"x=bf16[M,K]", "w=bf16[2*N,K]"}, {"M=140,K=136,N=200"}, "M=4096,K=512,N=4096"},
-                  {{{"ROWS", 128}, {"COLUMNS", 256}, {"TURNS", 0}, {"AHEAD", 1}, {"STAGES", 3}, {"GROUP", 1}}});
+                  {{{"ROWS", 128}, {"COLUMNS", 256}, {"TURNS", 0}, {"AHEAD", 1}, {"STAGES", 3}, {"GROUP", 1}, {"CLUSTER_DOWN", 1}, {"CLUSTER_ACROSS", 1}}});
   expect_accepted({"", "y = gelu(x @ g + b) * (x @ u) + x[:, :1]", {"x=f16[M,K]", "g=f16[K,N]", "u=f16[K,N]", "b=f16[N]"}, {"M=140,K=72,N=72"},
                    "M=4096,K=512,N=4096"},
-                  {{{"ROWS", 64}, {"COLUMNS", 128}, {"TURNS", 1}, {"AHEAD", 2}, {"STAGES", 3}, {"GROUP", 4}}});
+                  {{{"ROWS", 64}, {"COLUMNS", 128}, {"TURNS", 1}, {"AHEAD", 2}, {"STAGES", 3}, {"GROUP", 4}, {"CLUSTER_DOWN", 1}, {"CLUSTER_ACROSS", 1}}});
   expect_accepted({"", "y = silu(x @ g) * (x @ u)", {"x=bf16[M,K]", "g=bf16[K,N]", "u=bf16[K,N]"}, {"M=70,K=45,N=75"}, "M=4096,K=1023,N=2047"},
-                  {{{"ROWS", 64}, {"COLUMNS", 128}, {"TURNS", 1}, {"AHEAD", 2}, {"STAGES", 3}, {"GROUP", 4}}});
+                  {{{"ROWS", 64}, {"COLUMNS", 128}, {"TURNS", 1}, {"AHEAD", 2}, {"STAGES", 3}, {"GROUP", 4}, {"CLUSTER_DOWN", 1}, {"CLUSTER_ACROSS", 1}}});
 }
 TEST(GpuMatmulPairs, AreAcceptedOfFactorsReadEitherWay) { expect_pairs_accepted(); }
 TEST(LongGpuMatmulPairs, AreAcceptedOfFactorsReadEitherWay) { expect_pairs_accepted(); }

@@ -351,6 +351,41 @@ TEST(GpuMatmul, TilesForTheCopyEngineAreThoseOfFewestTurns) {
   EXPECT_LE(bytes[0] * bytes[1] * (1 + bytes[2]), 16384);   // two sets of sums
 }
 
+/// Clusters divide the grid, whatever the number of tiles, and are as many as a card holds at a time; blocks alone come first.
+TEST(GpuMatmul, ClustersOfTilesForTheCopyEngineDivideTheGrid) {
+  const task::Task task = task_of("y = x @ w.mT", {"x=bf16[B,M,K]", "w=bf16[B,N,K]"}, "B=1,M=4096,K=4096,N=4096");
+  kernel::Kernel kernel = gpu_matmul_offers(task, Language::kCuda).front().kernel;
+  EXPECT_EQ(kernel.config.at("CLUSTER_DOWN"), 1);
+  EXPECT_EQ(kernel.config.at("CLUSTER_ACROSS"), 1);
+  const auto blocks_of = [&](int64_t down, int64_t across, int64_t batches, int64_t rows, int64_t columns) {
+    kernel.config["ROWS"] = kernel.config["COLUMNS"] = 128, kernel.config["CLUSTER_DOWN"] = down, kernel.config["CLUSTER_ACROSS"] = across;
+    const auto launch = bound(kernel, task, {{"B", batches}, {"M", rows}, {"N", columns}, {"K", 64}}, Language::kCuda).launches.back();
+    EXPECT_THAT(launch.cluster, ElementsAre(down * across));
+    return launch.grid.at(0);
+  };
+  const int64_t sms = target::simt_limits(*target::simt_device(Language::kCuda)).at("SMS");
+  ASSERT_EQ(sms, 132);
+  EXPECT_EQ(blocks_of(1, 1, 1, 4096, 4096), 132);
+  EXPECT_EQ(blocks_of(2, 1, 1, 4096, 4096), 132);
+  EXPECT_EQ(blocks_of(2, 2, 1, 4096, 4096), 128);   // not all groups of multiprocessors have a multiple of four
+  EXPECT_EQ(blocks_of(1, 1, 1, 300, 500), 3 * 4);
+  EXPECT_EQ(blocks_of(2, 1, 1, 300, 500), 4 * 4);
+  EXPECT_EQ(blocks_of(1, 2, 1, 300, 500), 3 * 4);
+  EXPECT_EQ(blocks_of(2, 2, 5, 300, 500), 5 * 4 * 4);
+}
+
+/// They are tried where the model has them faster: not where a cluster's second block would have nothing to do, or there is one tile in all.
+TEST(GpuMatmul, ClustersAreTriedWhereTilesHaveSomethingInCommon) {
+  const auto tried = [](const char* sizes) {
+    const kernel::Header header = gpu_matmul_offers(task_of("y = x @ w.T", {"x=bf16[M,K]", "w=bf16[N,K]"}, sizes), Language::kCuda).front().kernel.header;
+    const auto values = [&](const char* name) { return std::ranges::find(header.tunables, name, &kernel::Tunable::name)->values.size(); };
+    return std::pair(values("CLUSTER_DOWN"), values("CLUSTER_ACROSS"));
+  };
+  EXPECT_EQ(tried("M=4096,K=4096,N=4096"), (std::pair<size_t, size_t>(2, 2)));
+  EXPECT_EQ(tried("M=64,K=4096,N=16384").first, 1);
+  EXPECT_EQ(tried("M=16384,K=4096,N=64").second, 1);
+}
+
 TEST(GpuMatmul, TrianglesAreLeftOut) {
   const auto source = [](task::Structure structure, const char* compute, const char* action) {
     task::Task task = task_of(compute, {"A=f32[N,N]", "B=f32[N,N]"}, "N=512");

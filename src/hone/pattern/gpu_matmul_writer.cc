@@ -165,6 +165,13 @@ std::string GpuMatmulWriter::tiles_text() const {
                      second_ ? " // 2" : "", times_batch());
 }
 
+/// Of a persistent grid in clusters of CLUSTER_DOWN x CLUSTER_ACROSS tiles. A card's groups of multiprocessors do not all hold a whole number of clusters of four: one
+/// that had to wait for another to end would take all of the launch's time once more.
+std::string GpuMatmulWriter::cluster_blocks() const {
+  return fmt::format("CLUSTER_DOWN * CLUSTER_ACROSS * min(max(1, SMS // (CLUSTER_DOWN * CLUSTER_ACROSS) - select(CLUSTER_DOWN * CLUSTER_ACROSS > 2, 1, 0)), ceil_div({}, ROWS * CLUSTER_DOWN) * ceil_div({}, COLUMNS{} * CLUSTER_ACROSS){})",
+                     all_.row.extent.to_string(), all_.column.extent.to_string(), second_ ? " // 2" : "", times_batch());
+}
+
 double GpuMatmulWriter::at_first(const IntExpr& e) const {
   return static_cast<double>(std::max<int64_t>(1, e.eval(task_.workloads.front().bindings).value_or(1)));
 }
@@ -211,11 +218,21 @@ const char* GpuMatmulWriter::ahead_values() const {
 /// tile have nothing to multiply while they finish it, which costs a tenth where there are several turns; in a single one they finish half of it
 /// each, and who takes it alone needs a tenth more. On an H200 the model's choice is the fastest of 10 tiles for six of eight products, from 1024 x 768 x 3072 to 57855 x 1024 x 720,
 /// and within 6 % of it for the others.
+/// A cluster of blocks reads what its tiles have in common once. How long its blocks wait for each other nobody has timed: so blocks alone come first,
+/// and clusters are values worth trying where the model has them faster than the same tile alone.
 void GpuMatmulWriter::put_tensor_tiles(Slots& slots, task::DType number) const {
   constexpr double kMultiprocessors = 132, kReads = 32, kTogether = 1.1, kAlone = 1.1;
   struct Tile { int64_t rows, columns, turns; };
   constexpr Tile kTiles[] = {{128, 128, 1}, {128, 128, 0}, {128, 256, 0}, {256, 128, 0}, {128, 192, 0}, {64, 256, 1}, {64, 192, 1}, {64, 128, 1}, {128, 64, 0}, {128, 64, 1}, {64, 64, 1}};
   const double down = at_first(all_.row.extent), across = at_first(all_.column.extent) * (second_ ? 2 : 1), batches = at_first(all_.batch.extent);
+  const auto time_of = [&](const Tile& tile, int64_t below, int64_t beside) {
+    const double r = static_cast<double>(tile.rows), c = static_cast<double>(tile.columns), d = static_cast<double>(below), a = static_cast<double>(beside);
+    // As cluster_blocks() has it.
+    const double blocks = d * a, at_once = std::floor(kMultiprocessors / blocks) - (blocks > 2 ? 1 : 0);
+    const double turns = std::ceil(std::ceil(down / (r * d)) * std::ceil(across / (c * a)) * batches / at_once);
+    const double alone = turns > 1 ? (tile.turns == 0 ? kTogether : 1) : tile.turns == 1 && tile.rows >= 128 ? kAlone : 1;
+    return alone * turns * (r * c + (r / a + c / d) * kReads);
+  };
   std::vector<int64_t> rows, columns, ways;
   Tile best = kTiles[0];
   double least = HUGE_VAL;
@@ -225,12 +242,10 @@ void GpuMatmulWriter::put_tensor_tiles(Slots& slots, task::DType number) const {
     if (second_ && tile.columns % 128 != 0) continue;
     const auto add = [](std::vector<int64_t>& to, int64_t value) { if (std::find(to.begin(), to.end(), value) == to.end()) to.push_back(value); };
     add(rows, tile.rows), add(columns, tile.columns), add(ways, tile.turns);
-    const double r = static_cast<double>(tile.rows), c = static_cast<double>(tile.columns);
-    const double turns = std::ceil(std::ceil(down / r) * std::ceil(across / c) * batches / kMultiprocessors);
-    const double alone = turns > 1 ? (tile.turns == 0 ? kTogether : 1) : tile.turns == 1 && tile.rows >= 128 ? kAlone : 1;
-    const double time = alone * turns * (r * c + (r + c) * kReads);
-    if (time < least) best = tile, least = time;
+    if (const double time = time_of(tile, 1, 1); time < least) best = tile, least = time;
   }
+  const bool both = time_of(best, 2, 2) < least;
+  slots["cluster_down"] = both || time_of(best, 2, 1) < least ? "1, 2" : "1", slots["cluster_across"] = both || time_of(best, 1, 2) < least ? "1, 2" : "1";
   slots["rows_values"] = gpu::choices(best.rows, rows), slots["columns_values"] = gpu::choices(best.columns, columns);
   slots["turns"] = gpu::choices(best.turns, ways);
   // As the plan's constraint has it.
@@ -457,7 +472,7 @@ Offer GpuMatmulWriter::tensors(bool anew) const {
   if (!conditions.empty()) slots["requires"] = fmt::format("requires = [{}]\n", fmt::join(conditions, ", "));
   const task::DType number = *tensor_number();
   slots["columns"] = cpp_of(all_.column.extent), slots["deep"] = cpp_of(all_.depth.extent);
-  slots["tiles"] = tiles_text(), slots["arguments"] = arguments_of(task_), slots["names"] = names();
+  slots["blocks"] = cluster_blocks(), slots["arguments"] = arguments_of(task_), slots["names"] = names();
   slots["stored"] = storage_type(number);
   // Of floats of one byte there are two sets of sums.
   slots["most"] = task::is_f8(number) ? "16384" : "32768";

@@ -138,6 +138,7 @@ class GpuMatmulWriter {
   void add_up(Slots& slots) const;
   void add_picks(Slots& slots, bool split) const;   ///< after add_segment; nothing where none are
   [[nodiscard]] std::string tiles_text() const;
+  [[nodiscard]] std::string cluster_blocks() const;
   [[nodiscard]] std::string grid(bool split) const;
   [[nodiscard]] std::string clips() const;
   [[nodiscard]] std::string shared(const GpuMethod& method) const;

@@ -11,58 +11,19 @@
 //   in turns   group 0   multiply tile 0 | finish tile 0   | multiply tile 2 | …
 //              group 1                   | multiply tile 1 | finish tile 1   | …
 //
+// Blocks may run in clusters of Down x Across, which make as many tiles beside each other: tiles side by side have the left factor's rows in common, tiles
+// one below the other the right factor's columns. What blocks have in common each of them asks for a part of, and has it sent to all that need it (multicast):
+// of 2 x 1 tiles of 128 x 256 two thirds are read from the second-level cache, of 2 x 2 half. A stage is empty when all blocks that a
+// block sends to have seen it. Blocks of a cluster stay together, stage by stage; where tiles end at an odd one, a block goes
+// along with a tile beyond the edge: it sends its parts, multiplies the zeros that the engine gives it, and writes nothing.
+//
 // The units multiply bytes twice as fast, and of sums of 8-bit floats keep 14 bits: every 128 of the depth the sums go to others that
 // ordinary additions keep, while the units work for the other group. So these take twice the registers, and tiles are half as large.
 #pragma once
 #include "hone/gpu/finish_turns.h"
-#include "hone/gpu/matmul_wgmma.h"
+#include "hone/gpu/tensor_tile.h"
 
 namespace hone::gpu {
-
-/// A factor for the copy engine: `lines` x `depth` numbers in each of `batches`. Neighbours in depth (else along the lines)
-/// are neighbours in memory; along the other axis they are `step` elements apart, batches `batch_step`: multiples of 16 bytes, as is
-/// `base`. Numbers of one byte are neighbours in depth, as the units turn none of them.
-template <class T_, bool AlongDepth_>
-struct TensorFactor {
-  using T = T_;
-  static constexpr bool kAlongDepth = AlongDepth_;
-  const T* base;
-  int64_t lines, depth, batches, step, batch_step;
-  HONE_DEVICE prim::Tensor tensor() const {
-    constexpr int kSize = sizeof(T);
-    return {base, {kAlongDepth ? depth : lines, kAlongDepth ? lines : depth, batches}, {kSize * step, kSize * batch_step}, kSize};
-  }
-};
-/// base_of(batch): where a batch begins; line_of(line), depth_of(depth): elements from there. All of them linear.
-template <class T, bool AlongDepth, class BaseOf, class LineOf, class DepthOf>
-HONE_DEVICE TensorFactor<T, AlongDepth> tensor_factor(int64_t lines, int64_t depth, int64_t batches, BaseOf base_of, LineOf line_of, DepthOf depth_of) {
-  constexpr int kNobody = 16;   // where there is one batch
-  return {base_of(0), lines, depth, batches, AlongDepth ? line_of(1) - line_of(0) : depth_of(1) - depth_of(0),
-          batches == 1 ? kNobody : base_of(1) - base_of(0)};
-}
-
-/// Of a factor a tile of Lines x 128 bytes of the depth in shared memory, on a boundary of 1024 bytes.
-template <class F, int Lines>
-struct TensorTile {
-  using T = typename F::T;
-  static constexpr int kDepth = 128 / sizeof(T), kStep = 32 / sizeof(T), kBytes = Lines * 128, kPanels = F::kAlongDepth ? 1 : Lines / 64, kPanel = kBytes / kPanels;
-  static constexpr int kRows = F::kAlongDepth ? Lines : kDepth;   ///< of what is copied at a time
-  static_assert(kRows <= 256 && Lines % 64 == 0 && (F::kAlongDepth || sizeof(T) == 2));
-  char* data;
-
-  HONE_DEVICE void copy(prim::PhaseBarrier& full, const prim::TensorMap& map, int64_t line, int64_t depth, int64_t batch) const {
-    HONE_UNROLL
-    for (int panel = 0; panel < kPanels; ++panel) {
-      const int at = static_cast<int>(line) + panel * 64, deep = static_cast<int>(depth);
-      full.tensor_copy(data + panel * kPanel, map, F::kAlongDepth ? deep : at, F::kAlongDepth ? at : deep, static_cast<int>(batch));
-    }
-  }
-  /// What the units multiply of lines from `line` on (a multiple of 64), at `depth` (a multiple of kStep).
-  HONE_DEVICE auto factor(int line, int depth) const {
-    if constexpr (F::kAlongDepth) return prim::GroupFactor::swizzled(data + line * 128).after(static_cast<int>(sizeof(T)) * depth);
-    else return prim::GroupFactorAcross(data + line / 64 * kPanel, kPanel).after(depth);
-  }
-};
 
 /// What products of T are summed in, and whether the units' own sums are added up apart.
 template <class T>
@@ -83,13 +44,10 @@ struct TensorSums<f8e4m3> {
 template <>
 struct TensorSums<f8e5m2> : TensorSums<f8e4m3> {};
 
-/// one(batch, row, column, Each sums) or many(Moved, batch, row, column, Each times kMany sums beside each other, what reads(Moved, batch, row,
-/// column) gave of them before; on_words(batch, row, column) as of read_turn) for the elements of the products left x right of all batches, of Each right factors: one, or two that make a pair, whose elements at the same place are finished together
-/// (a gate and what it lets through). Of Ahead times four rows what else is read is on its way while those before are finished. A block has 384 threads and a
-/// multiprocessor for itself. `memory`: Stages (Rows + Columns) 128 + 8 Each kPieceBytes bytes on a boundary of 1024. `maps`: one for each
-/// factor of this block's own, in global memory. The left factor is read along its depth. Of a tile's Columns each right factor has its share.
-template <class T, int Rows, int Columns, int Stages, bool Turns, int Group, int Ahead, class L, class R, int Each, class One, class OnWords, class Reads, class ManyBesides>
-HONE_DEVICE void tensor_product(const L& left, const R (&rights)[Each], int64_t batches, void* memory, prim::TensorMap* maps, One one, OnWords on_words, Reads reads, ManyBesides many) {
+/// tensor_product, but for the end.
+template <class T, int Rows, int Columns, int Stages, bool Turns, int Group, int Ahead, int Down, int Across, class L, class R, int Each, class One, class OnWords, class Reads, class ManyBesides>
+HONE_DEVICE void tensor_tiles(const L& left, const R (&rights)[Each], int64_t batches, void* memory, prim::TensorMap* maps, One one, OnWords on_words, Reads reads, ManyBesides many) {
+  constexpr int kCluster = Down * Across, kSeenBy = Down + Across - 1;   // kSeenBy: blocks that send to each other, this one among them
   constexpr int kOwn = Columns / Each;   // columns of each right factor
   using TileL = TensorTile<L, Rows>;
   using TileR = TensorTile<R, Columns>;
@@ -108,35 +66,53 @@ HONE_DEVICE void tensor_product(const L& left, const R (&rights)[Each], int64_t 
   __shared__ prim::PhaseBarrier full[Stages], empty[Stages], my_turn[2];
   __shared__ prim::TensorMap::Scratch scratch[1 + Each];
   if (threadIdx.x == 0) {
-    for (int s = 0; s < Stages; ++s) full[s].init(1), empty[s].init(Turns ? kWarps / 2 : kWarps);
+    for (int s = 0; s < Stages; ++s) full[s].init(1), empty[s].init(kSeenBy * (Turns ? kWarps / 2 : kWarps));
     for (int group = 0; group < 2; ++group) my_turn[group].init(kWarps / 2);
   }
-  __syncthreads();
+  if constexpr (kCluster > 1) prim::cluster_sync();
+  else __syncthreads();
 
   char* const stages = static_cast<char*>(memory);
   const auto tile_l = [&](int s) { return TileL{stages + s * kStage}; };
   const auto tile_r = [&](int s) { return TileR{stages + s * kStage + TileL::kBytes}; };
-  const int64_t down = (left.lines + Rows - 1) / Rows, across = (right.lines + kOwn - 1) / kOwn, tiles = down * across * batches;
+  // In clusters' tiles, each of Down x Across.
+  const int64_t down = (left.lines + Rows * Down - 1) / (Rows * Down), across = (right.lines + kOwn * Across - 1) / (kOwn * Across), tiles = down * across * batches;
+  const int rank = kCluster == 1 ? 0 : prim::cluster_rank(), my_down = rank / Across, my_across = rank % Across;
+  const auto tile_of = [&](int64_t t) {
+    BlockTile tile = block_tile<(Group > Down ? Group / Down : 1)>(t, down, across);
+    if constexpr (kCluster > 1) tile.down = tile.down * Down + my_down, tile.across = tile.across * Across + my_across;
+    return tile;
+  };
   const int steps = static_cast<int>((left.depth + TileL::kDepth - 1) / TileL::kDepth);
   const int warp = static_cast<int>(threadIdx.x) / 32, in_warp = lane();
   if (warp >= kWarps) {
     if constexpr (Share::kMove) prim::registers_down<Share::kFetching>();
     if (warp > kWarps) return;
-    maps[0].make(scratch[0], left.tensor(), TileL::kRows);
+    maps[0].make(scratch[0], left.tensor(), TileL::kRows / Across);
     HONE_UNROLL
-    for (int e = 0; e < Each; ++e) maps[1 + e].make(scratch[1 + e], rights[e].tensor(), PartR::kRows);
+    for (int e = 0; e < Each; ++e) maps[1 + e].make(scratch[1 + e], rights[e].tensor(), PartR::kRows / Down);
     if (in_warp != 0) return;
     int s = 0, phase = 1;
-    for (int64_t t = blockIdx.x; t < tiles; t += gridDim.x) {
-      const BlockTile tile = block_tile<Group>(t, down, across);
+    // Who needs the same lines of the left factor, of the right one.
+    uint32_t beside = 0, below = 0;
+    HONE_UNROLL
+    for (int a = 0; a < Across; ++a) beside |= 1u << (my_down * Across + a);
+    HONE_UNROLL
+    for (int d = 0; d < Down; ++d) below |= 1u << (d * Across + my_across);
+    for (int64_t t = blockIdx.x / kCluster; t < tiles; t += gridDim.x / kCluster) {
+      const BlockTile tile = tile_of(t);
       const int64_t batch_l = left.batches == 1 ? 0 : tile.batch, batch_r = right.batches == 1 ? 0 : tile.batch;
       for (int step = 0; step < steps; ++step) {
         empty[s].wait_asleep(phase);
         full[s].arrive_expecting(kStage);
-        tile_l(s).copy(full[s], maps[0], tile.down * Rows, step * TileL::kDepth, batch_l);
+        const auto copy = [&](auto parts, auto to, const prim::TensorMap& map, int64_t line, int64_t batch, int part, uint32_t blocks) {
+          if constexpr (parts.kValue == 1) to.copy(full[s], map, line, step * TileL::kDepth, batch);
+          else to.template copy_part<parts.kValue>(full[s], map, line, step * TileL::kDepth, batch, part, blocks);
+        };
+        copy(Parts<Across>(), tile_l(s), maps[0], tile.down * Rows, batch_l, my_across, beside);
         HONE_UNROLL
         for (int e = 0; e < Each; ++e)
-          PartR{tile_r(s).data + e * PartR::kBytes}.copy(full[s], maps[1 + e], tile.across * kOwn, step * TileL::kDepth, batch_r);
+          copy(Parts<Down>(), PartR{tile_r(s).data + e * PartR::kBytes}, maps[1 + e], tile.across * kOwn, batch_r, my_down, below);
         if (++s == Stages) s = 0, phase ^= 1;
       }
     }
@@ -144,15 +120,23 @@ HONE_DEVICE void tensor_product(const L& left, const R (&rights)[Each], int64_t 
   }
 
   if constexpr (Share::kMove) prim::registers_up<Share::kMultiplying>();
+  /// This warp has seen stage s, for all who write there.
+  const auto release = [&](int s) {
+    if constexpr (kCluster == 1) {
+      if (in_warp == 0) empty[s].arrive();
+    } else if (in_warp < kCluster && (in_warp / Across == my_down || in_warp % Across == my_across)) {
+      empty[s].arrive_at(in_warp);
+    }
+  };
   const int group = warp / 4, first = Turns ? 0 : group * kMine;
   Sum* const piece = reinterpret_cast<Sum*>(stages + Stages * kStage) + warp * (Each * kPieceBytes / 4);
   prim::GroupProducts products;
   Sum total[kBlocks][kSums];
   int64_t before = 0;   // steps of the tiles so far
   int turn = 0, turn_phase = group ^ 1;   // the first turn is the first group's: nobody had one before
-  for (int64_t t = blockIdx.x; t < tiles; t += gridDim.x, before += steps, turn ^= 1) {
+  for (int64_t t = blockIdx.x / kCluster; t < tiles; t += gridDim.x / kCluster, before += steps, turn ^= 1) {
     if (Turns && turn != group) continue;
-    const BlockTile tile = block_tile<Group>(t, down, across);
+    const BlockTile tile = tile_of(t);
     if constexpr (Turns) my_turn[group].wait(turn_phase), turn_phase ^= 1;
     int s = static_cast<int>(before % Stages), phase = static_cast<int>(before / Stages % 2), last = 0;
     const auto row_of = [&](int n) { return tile.down * Rows + first + n / kPieces * 64 + warp % 4 * 16; };
@@ -183,7 +167,7 @@ HONE_DEVICE void tensor_product(const L& left, const R (&rights)[Each], int64_t 
         full[s].wait(phase);
         multiply(sums, false);
         products.template wait<0>();
-        if (in_warp == 0) empty[s].arrive();
+        release(s);
         HONE_UNROLL
         for (int b = 0; b < kBlocks; ++b) {
           products.readable(sums[b]);
@@ -200,14 +184,14 @@ HONE_DEVICE void tensor_product(const L& left, const R (&rights)[Each], int64_t 
         multiply(total, step > 0);
         // The products of this step are on their way before the stage of the one before is handed back.
         products.template wait<1>();
-        if (step > 0 && in_warp == 0) empty[last].arrive();
+        if (step > 0) release(last);
         last = s;
         if (++s == Stages) s = 0, phase ^= 1;
       }
       if (Turns && in_warp == 0) my_turn[group ^ 1].arrive();
       next = read_of(0);
       products.template wait<0>();
-      if (in_warp == 0) empty[last].arrive();
+      release(last);
     }
 
     if constexpr (!kApart) {
@@ -246,6 +230,22 @@ HONE_DEVICE void tensor_product(const L& left, const R (&rights)[Each], int64_t 
           [&](int r, int c, const Sum(&sum)[Each]) { one(tile.batch, row + r, column + c, sum); },
           [&](auto moved, int r, int c, const Sum(&sums)[Each][kMany], const auto& given) { many(moved, tile.batch, row + r, column + c, sums, given); });
     }
+  }
+}
+
+/// one(batch, row, column, Each sums) or many(Moved, batch, row, column, Each times kMany sums beside each other, what reads(Moved, batch, row,
+/// column) gave of them before; on_words(batch, row, column) as of read_turn) for the elements of the products left x right of all batches, of Each right factors: one, or two that make a pair, whose elements at the same place are finished together
+/// (a gate and what it lets through). Of Ahead times four rows what else is read is on its way while those before are finished. A block has 384 threads and a
+/// multiprocessor for itself. `memory`: Stages (Rows + Columns) 128 + 8 Each kPieceBytes bytes on a boundary of 1024. `maps`: one for each
+/// factor of this block's own, in global memory. The left factor is read along its depth. Of a tile's Columns each right factor has its share.
+/// In clusters of Down x Across blocks a launch has a multiple of them.
+template <class T, int Rows, int Columns, int Stages, bool Turns, int Group, int Ahead, int Down, int Across, class L, class R, int Each, class One, class OnWords, class Reads, class ManyBesides>
+HONE_DEVICE void tensor_product(const L& left, const R (&rights)[Each], int64_t batches, void* memory, prim::TensorMap* maps, One one, OnWords on_words, Reads reads, ManyBesides many) {
+  tensor_tiles<T, Rows, Columns, Stages, Turns, Group, Ahead, Down, Across>(left, rights, batches, memory, maps, one, on_words, reads, many);
+  if constexpr (Down * Across > 1) {
+    // Nobody ends while others send to it, or arrive at its barriers.
+    __syncwarp();
+    prim::cluster_sync();
   }
 }
 
