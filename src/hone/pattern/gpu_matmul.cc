@@ -61,6 +61,9 @@ bool wants_tensors(const Shape& s) {
   return s.depth >= 64 && s.rows >= 64 && s.columns >= 64 && std::ceil(s.rows / 64) * std::ceil(s.columns / 128) * s.batch * 2 >= kManyBlocks;
 }
 
+/// More lines than are read once each, but few tiles and a long sum.
+bool wants_split_tensors(const Shape& s) { return wants_split(s) && s.rows > kFew && s.columns > kFew; }
+
 /// From so many lines of the other factor on the units gain more than writing a factor once more costs: four bytes of traffic for each
 /// number of 16 bits against a multiply-add for each of those lines, of which mma.sync does less than half as many in a second.
 constexpr double kManyMet = 256;
@@ -217,6 +220,13 @@ std::vector<Offer> gpu_matmul_offers(const task::Task& given, kernel::Language l
     if (direct && std::any_of(shapes.begin(), shapes.end(), wants_short_direct)) offers.push_back(writer.direct({.brief = true}, 1));
   }
   tiles();
+  // Behind the others on matrix units as long as nobody has timed it; without them there are two.
+  if (language == kernel::Language::kCuda && split && writer.can_be_tensors())
+    for (size_t i = 0; i < shapes.size(); ++i) {
+      if (!wants_split_tensors(shapes[i]) || !writer.lie_well(task.workloads[i].bindings)) continue;
+      offers.insert(offers.end() - 2, writer.tensors(false, true));
+      break;
+    }
   if (groups && language == kernel::Language::kCuda && brief)
     offers.push_back(writer.groups(*groups, {.brief = true}));
   return offers;

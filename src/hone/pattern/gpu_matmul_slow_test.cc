@@ -183,11 +183,14 @@ const auto name_of_case = [](const auto& parameter) { return parameter.param.nam
 INSTANTIATE_TEST_SUITE_P(Cases, GpuMatmul, testing::ValuesIn(base::testing::one_of_each(3, cases())), name_of_case);
 INSTANTIATE_TEST_SUITE_P(LongCases, GpuMatmul, testing::ValuesIn(cases()), name_of_case);
 
-/// The first offer, on a card with two multiprocessors, so that a block makes several tiles; in clusters with two of these.
-void expect_accepted(const Case& c, const std::vector<kernel::Config>& configs) {
+/// The first offer (that takes an action), on a card with two multiprocessors, so that a block makes several tiles; in clusters with two of these.
+void expect_accepted(const Case& c, const std::vector<kernel::Config>& configs, const std::string& action = {}) {
   const auto toolchain = emulator();
   if (!toolchain) GTEST_SKIP() << "no emulator";
-  std::string source = gpu_matmul_offers(task_of(c, {c.offered}), Language::kCuda).front().kernel.source;
+  const auto offers = gpu_matmul_offers(task_of(c, {c.offered}), Language::kCuda);
+  const auto offer = std::ranges::find_if(offers, [&](const Offer& o) { return action.empty() || o.action == action; });
+  ASSERT_NE(offer, offers.end()) << action;
+  std::string source = offer->kernel.source;
   for (const auto& [sms, two] : {std::pair{"min(SMS,", "min(2,"}, {"max(1, SMS // (CLUSTER_DOWN * CLUSTER_ACROSS) - select(CLUSTER_DOWN * CLUSTER_ACROSS > 2, 1, 0))", "2"}}) replace_all(source, sms, two);
   kernel::Kernel kernel = kernel::parse_kernel(source, "tensors.cu").value();
   for (const kernel::Config& config : configs) {
@@ -226,6 +229,19 @@ void expect_clusters_accepted() {
 }
 TEST(GpuMatmulTensors, AreAcceptedInClusters) { expect_clusters_accepted(); }
 TEST(LongGpuMatmulTensors, AreAcceptedInClusters) { expect_clusters_accepted(); }
+
+/// A depth split between blocks: parts of unequal numbers of steps, of batches, in clusters.
+void expect_split_accepted() {
+  const auto split = [](int64_t rows, int64_t columns, int64_t turns, int64_t down, int64_t across, int64_t waves) {
+    return kernel::Config{{"ROWS", rows}, {"COLUMNS", columns}, {"TURNS", turns}, {"AHEAD", 2}, {"STAGES", 3}, {"GROUP", 4}, {"CLUSTER_DOWN", down}, {"CLUSTER_ACROSS", across}, {"WAVES", waves}};
+  };
+  const std::string kAction = "wgmma, factors by the copy engine, the depth split between blocks";
+  expect_accepted({"", "y = gelu(x @ w.T + b) + r", {"x=bf16[M,K]", "w=bf16[N,K]", "b=bf16[N]", "r=bf16[M,N]"}, {"M=20,K=1640,N=136"}, "M=48,K=16384,N=1024"},
+                  {split(64, 64, 1, 1, 1, 2), split(64, 128, 1, 1, 2, 4)}, kAction);
+  expect_accepted({"", "y = x @ w", {"x=f16[B,M,K]", "w=f16[B,K,N]"}, {"B=2,M=70,K=1096,N=72"}, "B=2,M=48,K=16384,N=1024"}, {split(128, 128, 0, 2, 1, 2)}, kAction);
+}
+TEST(GpuMatmulTensors, AreAcceptedOfASplitDepth) { expect_split_accepted(); }
+TEST(LongGpuMatmulTensors, AreAcceptedOfASplitDepth) { expect_split_accepted(); }
 
 /// What else is read, a turn ahead: as words and, where lines begin anywhere, element by element.
 void expect_reads_ahead() {

@@ -374,7 +374,7 @@ TEST(GpuMatmul, ClustersOfTilesForTheCopyEngineDivideTheGrid) {
   EXPECT_EQ(blocks_of(2, 2, 5, 300, 500), 5 * 4 * 4);
 }
 
-/// They are tried where the model has them faster: not where a cluster's second block would have nothing to do, or there is one tile in all.
+/// They are tried where the model has them faster: not where the second block of a cluster would have nothing to do.
 TEST(GpuMatmul, ClustersAreTriedWhereTilesHaveSomethingInCommon) {
   const auto tried = [](const char* sizes) {
     const kernel::Header header = gpu_matmul_offers(task_of("y = x @ w.T", {"x=bf16[M,K]", "w=bf16[N,K]"}, sizes), Language::kCuda).front().kernel.header;
@@ -384,6 +384,23 @@ TEST(GpuMatmul, ClustersAreTriedWhereTilesHaveSomethingInCommon) {
   EXPECT_EQ(tried("M=4096,K=4096,N=4096"), (std::pair<size_t, size_t>(2, 2)));
   EXPECT_EQ(tried("M=64,K=4096,N=16384").first, 1);
   EXPECT_EQ(tried("M=16384,K=4096,N=64").second, 1);
+}
+
+TEST(GpuMatmul, ALongDepthOfFewTilesIsSplitForTheCopyEngine) {
+  const auto task_with = [](const char* sizes) { return task_of("y = x @ w.T", {"x=bf16[M,K]", "w=bf16[N,K]"}, sizes); };
+  const std::string kAction = "wgmma, factors by the copy engine, the depth split between blocks";
+  const task::Task task = task_with("M=32,K=8192,N=4096");
+  const auto offers = gpu_matmul_offers(task, Language::kCuda);
+  ASSERT_THAT(actions(offers), ElementsAre("matrix units, the depth split between blocks", "matrix units", kAction, "tile in registers, the depth split between blocks", "tile in registers"));
+  kernel::Kernel kernel = offers[2].kernel;
+  kernel.config["COLUMNS"] = 128, kernel.config["WAVES"] = 2;
+  EXPECT_EQ(kernel.config.at("ROWS"), 64);   // of 128 three quarters would be empty
+  const auto plan = bound(kernel, task, task.workloads[0].bindings, Language::kCuda);
+  ASSERT_EQ(plan.launches.size(), 2u);
+  EXPECT_THAT(plan.launches[0].grid, ElementsAre(132));   // 32 tiles in 8 parts each: two for most blocks
+  EXPECT_THAT(plan.launches[1].grid, ElementsAre(32 * 4096 / 256));
+  for (const char* sizes : {"M=4,K=8192,N=4096", "M=32,K=8191,N=4096", "M=32,K=1024,N=4096", "M=4096,K=8192,N=4096"})
+    EXPECT_THAT(actions(gpu_matmul_offers(task_with(sizes), Language::kCuda)), Not(Contains(kAction))) << sizes;
 }
 
 TEST(GpuMatmul, TrianglesAreLeftOut) {

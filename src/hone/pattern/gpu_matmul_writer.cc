@@ -167,9 +167,9 @@ std::string GpuMatmulWriter::tiles_text() const {
 
 /// Of a persistent grid in clusters of CLUSTER_DOWN x CLUSTER_ACROSS tiles. A card's groups of multiprocessors do not all hold a whole number of clusters of four: one
 /// that had to wait for another to end would take all of the launch's time once more.
-std::string GpuMatmulWriter::cluster_blocks() const {
-  return fmt::format("CLUSTER_DOWN * CLUSTER_ACROSS * min(max(1, SMS // (CLUSTER_DOWN * CLUSTER_ACROSS) - select(CLUSTER_DOWN * CLUSTER_ACROSS > 2, 1, 0)), ceil_div({}, ROWS * CLUSTER_DOWN) * ceil_div({}, COLUMNS{} * CLUSTER_ACROSS){})",
-                     all_.row.extent.to_string(), all_.column.extent.to_string(), second_ ? " // 2" : "", times_batch());
+std::string GpuMatmulWriter::cluster_blocks(bool split) const {
+  return fmt::format("CLUSTER_DOWN * CLUSTER_ACROSS * min(max(1, SMS // (CLUSTER_DOWN * CLUSTER_ACROSS) - select(CLUSTER_DOWN * CLUSTER_ACROSS > 2, 1, 0)), ceil_div({}, ROWS * CLUSTER_DOWN) * ceil_div({}, COLUMNS{} * CLUSTER_ACROSS){}{})",
+                     all_.row.extent.to_string(), all_.column.extent.to_string(), second_ ? " // 2" : "", times_batch(), split ? " * " + parts() : "");
 }
 
 double GpuMatmulWriter::at_first(const IntExpr& e) const {
@@ -220,8 +220,8 @@ const char* GpuMatmulWriter::ahead_values() const {
 /// and within 6 % of it for the others.
 /// A cluster of blocks reads what its tiles have in common once. How long its blocks wait for each other nobody has timed: so blocks alone come first,
 /// and clusters are values worth trying where the model has them faster than the same tile alone.
-void GpuMatmulWriter::put_tensor_tiles(Slots& slots, task::DType number) const {
-  constexpr double kMultiprocessors = 132, kReads = 32, kTogether = 1.1, kAlone = 1.1;
+void GpuMatmulWriter::put_tensor_tiles(Slots& slots, task::DType number, bool split) const {
+  constexpr double kMultiprocessors = 132, kReads = 32, kTogether = 1.1, kAlone = 1.1, kPart = 512;
   struct Tile { int64_t rows, columns, turns; };
   constexpr Tile kTiles[] = {{128, 128, 1}, {128, 128, 0}, {128, 256, 0}, {256, 128, 0}, {128, 192, 0}, {64, 256, 1}, {64, 192, 1}, {64, 128, 1}, {128, 64, 0}, {128, 64, 1}, {64, 64, 1}};
   const double down = at_first(all_.row.extent), across = at_first(all_.column.extent) * (second_ ? 2 : 1), batches = at_first(all_.batch.extent);
@@ -229,7 +229,8 @@ void GpuMatmulWriter::put_tensor_tiles(Slots& slots, task::DType number) const {
     const double r = static_cast<double>(tile.rows), c = static_cast<double>(tile.columns), d = static_cast<double>(below), a = static_cast<double>(beside);
     // As cluster_blocks() has it.
     const double blocks = d * a, at_once = std::floor(kMultiprocessors / blocks) - (blocks > 2 ? 1 : 0);
-    const double turns = std::ceil(std::ceil(down / (r * d)) * std::ceil(across / (c * a)) * batches / at_once);
+    const double loads = std::ceil(down / (r * d)) * std::ceil(across / (c * a)) * batches / at_once;
+    const double turns = split ? std::max(loads, 1 / std::ceil(at_first(all_.depth.extent) / kPart)) : std::ceil(loads);
     const double alone = turns > 1 ? (tile.turns == 0 ? kTogether : 1) : tile.turns == 1 && tile.rows >= 128 ? kAlone : 1;
     return alone * turns * (r * c + (r / a + c / d) * kReads);
   };
@@ -454,7 +455,7 @@ bool GpuMatmulWriter::lie_well(const task::Bindings& symbols) const {
   return lies_well(a_, symbols) && lies_well(b_, symbols) && (!second_ || (lies_well(*second_, symbols) && second_->along_depth() == b_.along_depth()));
 }
 
-Offer GpuMatmulWriter::tensors(bool anew) const {
+Offer GpuMatmulWriter::tensors(bool anew, bool split) const {
   std::string action = second_ ? "wgmma, a pair of products, factors by the copy engine" : "wgmma, factors by the copy engine";
   const auto everywhere = [&](const GpuFactor& factor) {
     return std::all_of(task_.workloads.begin(), task_.workloads.end(), [&](const task::Workload& w) { return lies_well(factor, w.bindings); });
@@ -463,6 +464,7 @@ Offer GpuMatmulWriter::tensors(bool anew) const {
   // Of a pair both lie alike.
   const bool right_anew = anew && (!everywhere(b_) || (second_ && (!everywhere(*second_) || second_->along_depth() != b_.along_depth())));
   if (anew) action += left_anew && right_anew ? ", both written anew" : left_anew ? ", the left one written anew" : ", the right one written anew";
+  if (split) action += kSplitAction;
   Slots slots = common(action);
   std::vector<std::string> conditions;
   if (!left_anew) conditions = *both(conditions, a_.wide());
@@ -472,7 +474,7 @@ Offer GpuMatmulWriter::tensors(bool anew) const {
   if (!conditions.empty()) slots["requires"] = fmt::format("requires = [{}]\n", fmt::join(conditions, ", "));
   const task::DType number = *tensor_number();
   slots["columns"] = cpp_of(all_.column.extent), slots["deep"] = cpp_of(all_.depth.extent);
-  slots["blocks"] = cluster_blocks(), slots["arguments"] = arguments_of(task_), slots["names"] = names();
+  slots["blocks"] = cluster_blocks(split), slots["arguments"] = arguments_of(task_);
   slots["stored"] = storage_type(number);
   // Of floats of one byte there are two sets of sums.
   slots["most"] = task::is_f8(number) ? "16384" : "32768";
@@ -480,7 +482,7 @@ Offer GpuMatmulWriter::tensors(bool anew) const {
   slots["batches"] = cpp_of(all_.batch.extent);
   const auto words = words_text(all_, gpu_parameters_of(task_));
   HONE_CHECK(words.has_value(), words ? "" : words.error().to_string());
-  slots["finish"] += *words;
+  if (!split) slots["finish"] += *words;
   // Of the launch that writes factors anew; as they are, nothing.
   std::vector<std::string> workspaces, grids, written, read, arguments;
   std::string body;
@@ -526,8 +528,25 @@ Offer GpuMatmulWriter::tensors(bool anew) const {
   }
   slots["each"] = second_ ? "2" : "1";
   // Of floats of one byte, whose tiles nobody takes turns at, none has 64 rows.
-  put_tensor_tiles(slots, number);
-  slots["one"] = second_ ? "sum_at[0], sum_at[1]" : "sum_at[0]", slots["many"] = second_ ? "sums_at[0], sums_at[1]" : "sums_at[0]";
+  put_tensor_tiles(slots, number, split);
+  add_waves(slots, split);
+  const std::string place = "batch_at * rows_at + row_at, column_at", of_task = names() + ", " + place;
+  slots["split"] = cpp_of(split), slots["parts"] = split ? "parts_at" : "1";
+  slots["part_header"] = slots["parts_workspace"] = slots["part_arguments"] = slots["part_parameters"] = slots["sums_to"] = slots["launches"] = slots["kernels"] = "";
+  if (split) {
+    slots["part_header"] = "#include \"hone/gpu/part_sums.h\"\n";
+    slots["parts_workspace"] = parts_workspace() + ", ", slots["part_arguments"] = fmt::format("\"parts\", \"i64:{}\", ", parts());
+    slots["part_parameters"] = "float* __restrict__ part_at, int64_t parts_at, ";
+    slots["sums_to"] = "  const hone::gpu::PartSums sums_to{part_at, columns_at};\n";
+    slots["one"] = fmt::format("sums_to.write({}, sum_at[0])", place), slots["on_words"] = fmt::format("sums_to.on_words({})", place);
+    slots["reads"] = "hone::gpu::PartSums::Nothing()", slots["many"] = fmt::format("sums_to.write<at.kBoundary>({}, sums_at[0])", place);
+    add_up(slots);
+  } else {
+    slots["one"] = fmt::format("finish({}, {})", of_task, second_ ? "sum_at[0], sum_at[1]" : "sum_at[0]");
+    slots["on_words"] = fmt::format("finish_on_words<hone::gpu::kMany>({})", of_task);
+    slots["reads"] = fmt::format("finish_reads<hone::gpu::kMany, at.kBoundary>({})", of_task);
+    slots["many"] = fmt::format("finish_words<hone::gpu::kMany, at.kBoundary>({}, {}, given_at)", of_task, second_ ? "sums_at[0], sums_at[1]" : "sums_at[0]");
+  }
   slots["pair"] = second_ ? "// Two products of one left factor are a pair: each has half of a tile's columns, and elements at the same place are finished together.\n" : "";
   return product_offer("patterns/gpu/matmul_tensor.cu", slots, action);
 }

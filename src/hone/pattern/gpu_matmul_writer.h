@@ -96,7 +96,8 @@ class GpuMatmulWriter {
   /// Factors of 16 or 8 bits on wgmma, brought by the copy engine: as they lie in memory, at the shapes where they lie well; `anew`:
   /// those that do not at some workload are written once more before, with lines on 16 bytes. Where can_be_tensors().
   [[nodiscard]] bool can_be_tensors() const;
-  [[nodiscard]] Offer tensors(bool anew) const;
+  /// `split`: as above, of one product of floats.
+  [[nodiscard]] Offer tensors(bool anew, bool split = false) const;
   /// Whether the copy engine can bring all factors as they lie at these symbols. Where can_be_tensors().
   [[nodiscard]] bool lie_well(const task::Bindings& symbols) const;
 
@@ -131,14 +132,14 @@ class GpuMatmulWriter {
   /// At the first workload; 1 where that is not known.
   [[nodiscard]] double at_first(const task::IntExpr& e) const;
   [[nodiscard]] const char* ahead_values() const;
-  void put_tensor_tiles(Slots& slots, task::DType number) const;
+  void put_tensor_tiles(Slots& slots, task::DType number, bool split) const;
   void put_direct_tiles(Slots& slots, bool swapped, Sums of) const;
   /// The segment of `depth` that a block sums, and what becomes of a sum.
   void add_segment(Slots& slots, bool split, const std::string& depth) const;
   void add_up(Slots& slots) const;
   void add_picks(Slots& slots, bool split) const;   ///< after add_segment; nothing where none are
   [[nodiscard]] std::string tiles_text() const;
-  [[nodiscard]] std::string cluster_blocks() const;
+  [[nodiscard]] std::string cluster_blocks(bool split) const;
   [[nodiscard]] std::string grid(bool split) const;
   [[nodiscard]] std::string clips() const;
   [[nodiscard]] std::string shared(const GpuMethod& method) const;

@@ -45,8 +45,8 @@ template <>
 struct TensorSums<f8e5m2> : TensorSums<f8e4m3> {};
 
 /// tensor_product, but for the end.
-template <class T, int Rows, int Columns, int Stages, bool Turns, int Group, int Ahead, int Down, int Across, class L, class R, int Each, class One, class OnWords, class Reads, class ManyBesides>
-HONE_DEVICE void tensor_tiles(const L& left, const R (&rights)[Each], int64_t batches, void* memory, prim::TensorMap* maps, One one, OnWords on_words, Reads reads, ManyBesides many) {
+template <class T, int Rows, int Columns, int Stages, bool Turns, int Group, int Ahead, int Down, int Across, bool Split, class L, class R, int Each, class One, class OnWords, class Reads, class ManyBesides>
+HONE_DEVICE void tensor_tiles(const L& left, const R (&rights)[Each], int64_t batches, int64_t parts, void* memory, prim::TensorMap* maps, One one, OnWords on_words, Reads reads, ManyBesides many) {
   constexpr int kCluster = Down * Across, kSeenBy = Down + Across - 1;   // kSeenBy: blocks that send to each other, this one among them
   constexpr int kOwn = Columns / Each;   // columns of each right factor
   using TileL = TensorTile<L, Rows>;
@@ -76,14 +76,19 @@ HONE_DEVICE void tensor_tiles(const L& left, const R (&rights)[Each], int64_t ba
   const auto tile_l = [&](int s) { return TileL{stages + s * kStage}; };
   const auto tile_r = [&](int s) { return TileR{stages + s * kStage + TileL::kBytes}; };
   // In clusters' tiles, each of Down x Across.
-  const int64_t down = (left.lines + Rows * Down - 1) / (Rows * Down), across = (right.lines + kOwn * Across - 1) / (kOwn * Across), tiles = down * across * batches;
+  const int64_t down = (left.lines + Rows * Down - 1) / (Rows * Down), across = (right.lines + kOwn * Across - 1) / (kOwn * Across), tiles = down * across * batches * (Split ? parts : 1);
   const int rank = kCluster == 1 ? 0 : prim::cluster_rank(), my_down = rank / Across, my_across = rank % Across;
   const auto tile_of = [&](int64_t t) {
     BlockTile tile = block_tile<(Group > Down ? Group / Down : 1)>(t, down, across);
     if constexpr (kCluster > 1) tile.down = tile.down * Down + my_down, tile.across = tile.across * Across + my_across;
     return tile;
   };
-  const int steps = static_cast<int>((left.depth + TileL::kDepth - 1) / TileL::kDepth);
+  const int all_steps = static_cast<int>((left.depth + TileL::kDepth - 1) / TileL::kDepth);
+  // Of a tile of a part of the depth, its first step; parts are as if each were a batch, those of the first part before those of the second.
+  const auto first_step = [&](int64_t part) { return Split ? static_cast<int>(all_steps * part / parts) : 0; };
+  const auto steps_of = [&](const BlockTile& tile) {
+    return Split ? first_step(tile.batch / batches + 1) - first_step(tile.batch / batches) : all_steps;
+  };
   const int warp = static_cast<int>(threadIdx.x) / 32, in_warp = lane();
   if (warp >= kWarps) {
     if constexpr (Share::kMove) prim::registers_down<Share::kFetching>();
@@ -101,13 +106,14 @@ HONE_DEVICE void tensor_tiles(const L& left, const R (&rights)[Each], int64_t ba
     for (int d = 0; d < Down; ++d) below |= 1u << (d * Across + my_across);
     for (int64_t t = blockIdx.x / kCluster; t < tiles; t += gridDim.x / kCluster) {
       const BlockTile tile = tile_of(t);
-      const int64_t batch_l = left.batches == 1 ? 0 : tile.batch, batch_r = right.batches == 1 ? 0 : tile.batch;
+      const int64_t batch = Split ? tile.batch % batches : tile.batch, batch_l = left.batches == 1 ? 0 : batch, batch_r = right.batches == 1 ? 0 : batch;
+      const int first_of_part = first_step(Split ? tile.batch / batches : 0), steps = steps_of(tile);
       for (int step = 0; step < steps; ++step) {
         empty[s].wait_asleep(phase);
         full[s].arrive_expecting(kStage);
         const auto copy = [&](auto parts, auto to, const prim::TensorMap& map, int64_t line, int64_t batch, int part, uint32_t blocks) {
-          if constexpr (parts.kValue == 1) to.copy(full[s], map, line, step * TileL::kDepth, batch);
-          else to.template copy_part<parts.kValue>(full[s], map, line, step * TileL::kDepth, batch, part, blocks);
+          if constexpr (parts.kValue == 1) to.copy(full[s], map, line, (first_of_part + step) * TileL::kDepth, batch);
+          else to.template copy_part<parts.kValue>(full[s], map, line, (first_of_part + step) * TileL::kDepth, batch, part, blocks);
         };
         copy(Parts<Across>(), tile_l(s), maps[0], tile.down * Rows, batch_l, my_across, beside);
         HONE_UNROLL
@@ -134,9 +140,10 @@ HONE_DEVICE void tensor_tiles(const L& left, const R (&rights)[Each], int64_t ba
   Sum total[kBlocks][kSums];
   int64_t before = 0;   // steps of the tiles so far
   int turn = 0, turn_phase = group ^ 1;   // the first turn is the first group's: nobody had one before
-  for (int64_t t = blockIdx.x / kCluster; t < tiles; t += gridDim.x / kCluster, before += steps, turn ^= 1) {
+  for (int64_t t = blockIdx.x / kCluster; t < tiles; before += Split ? steps_of(tile_of(t)) : all_steps, t += gridDim.x / kCluster, turn ^= 1) {
     if (Turns && turn != group) continue;
     const BlockTile tile = tile_of(t);
+    const int steps = steps_of(tile);
     if constexpr (Turns) my_turn[group].wait(turn_phase), turn_phase ^= 1;
     int s = static_cast<int>(before % Stages), phase = static_cast<int>(before / Stages % 2), last = 0;
     const auto row_of = [&](int n) { return tile.down * Rows + first + n / kPieces * 64 + warp % 4 * 16; };
@@ -238,10 +245,11 @@ HONE_DEVICE void tensor_tiles(const L& left, const R (&rights)[Each], int64_t ba
 /// (a gate and what it lets through). Of Ahead times four rows what else is read is on its way while those before are finished. A block has 384 threads and a
 /// multiprocessor for itself. `memory`: Stages (Rows + Columns) 128 + 8 Each kPieceBytes bytes on a boundary of 1024. `maps`: one for each
 /// factor of this block's own, in global memory. The left factor is read along its depth. Of a tile's Columns each right factor has its share.
-/// In clusters of Down x Across blocks a launch has a multiple of them.
-template <class T, int Rows, int Columns, int Stages, bool Turns, int Group, int Ahead, int Down, int Across, class L, class R, int Each, class One, class OnWords, class Reads, class ManyBesides>
-HONE_DEVICE void tensor_product(const L& left, const R (&rights)[Each], int64_t batches, void* memory, prim::TensorMap* maps, One one, OnWords on_words, Reads reads, ManyBesides many) {
-  tensor_tiles<T, Rows, Columns, Stages, Turns, Group, Ahead, Down, Across>(left, rights, batches, memory, maps, one, on_words, reads, many);
+/// In clusters of Down x Across blocks a launch has a multiple of them. With Split the depth is in `parts`, 1 to as many as there are 128 bytes of it, and what is
+/// called `batch` is the part times `batches`, plus the batch; else `parts` does not matter.
+template <class T, int Rows, int Columns, int Stages, bool Turns, int Group, int Ahead, int Down, int Across, bool Split, class L, class R, int Each, class One, class OnWords, class Reads, class ManyBesides>
+HONE_DEVICE void tensor_product(const L& left, const R (&rights)[Each], int64_t batches, int64_t parts, void* memory, prim::TensorMap* maps, One one, OnWords on_words, Reads reads, ManyBesides many) {
+  tensor_tiles<T, Rows, Columns, Stages, Turns, Group, Ahead, Down, Across, Split>(left, rights, batches, parts, memory, maps, one, on_words, reads, many);
   if constexpr (Down * Across > 1) {
     // Nobody ends while others send to it, or arrive at its barriers.
     __syncwarp();
