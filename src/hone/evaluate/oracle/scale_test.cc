@@ -213,6 +213,24 @@ TEST(Scale, beyond_the_end_of_f16_anything_may_follow) {
   EXPECT_LT(y.scale[1], 10);
 }
 
+TEST(Scale, a_whole_number_moves_by_all_that_a_rounding_on_the_way_does) {
+  // 1.5 (1 + 2^-10) is the middle between two numbers of f16: who rounds as the type says is 2^-11 off, and 2048 in what is made of it.
+  Case c("y = i32(round(f32(x * g) * 4194304.0))", {"x=f16[1]", "g=f16[1]"});
+  c.set(0, {1 + 0x1p-10}), c.set(1, {1.5});
+  const double allowed = c.answer().scale[0];
+  EXPECT_GE(allowed, 2048);
+  EXPECT_LE(allowed, 4096);
+}
+
+TEST(Scale, zero_times_what_is_infinite_in_f16_is_nobodys_to_say) {
+  // A gate that is shut to the last bit, and a value that f16 does not hold: NaN for a program as its types say.
+  Case c("y = sigmoid(g * 60000.0) * (x * x)", {"x=f16[2]", "g=f16[2]"});
+  c.set(0, {300, 2}), c.set(1, {-1, -1});
+  const Answer y = c.answer();
+  EXPECT_GE(y.scale[0], kRangeLostAtLeast);
+  EXPECT_LT(y.scale[1], 10);
+}
+
 TEST(Scale, a_result_has_no_rounding_of_its_own_added) {
   // x @ w cancels here and there: added up in f16 it would be far beyond, and one more rounding would hide that.
   Case narrow("y = x @ w", {"x=f16[40,64]", "w=f16[64,48]"}), wide("y = f32(x) @ f32(w)", {"x=f16[40,64]", "w=f16[64,48]"});
