@@ -701,16 +701,16 @@ void Stage::draw_alike(int number, uint64_t seed) {
                              s.bounds_of_inputs[j].index == s.bounds_of_inputs[i].index && s.bounds_of_inputs[j].nonzero == s.bounds_of_inputs[i].nonzero;
       if (!same_kind || (asks_for_equals ? rng.below(4) == 0 : rng.below(3) != 0)) continue;
       const std::span from(s.home_of(content, j), static_cast<size_t>(s.input_bytes[j]));
-      if (copy_but_one(data, s.input_shape(i), std::as_bytes(from), s.input_shape(j), spec.type.dtype, rng)) return;
+      if (copy_but_one(data, s.input_shape(i), std::as_bytes(from), s.input_shape(j), spec.type.dtype, rng, s.options.threads)) return;
     }
     // What repeats everywhere hides which element was taken: half of the inputs stay as they are. Indices are in order then, but for some.
     const bool stays = i + 1 < s.task.inputs.size() && rng.below(2) == 0;
     // Halves of them are exact too, in sums and products, and on the middle between two whole numbers.
-    if (spec.domain == task::Domain::kReal && !sorted && rng.below(3) == 0) halve(data, spec.type.dtype);
+    if (spec.domain == task::Domain::kReal && !sorted && rng.below(3) == 0) halve(data, spec.type.dtype, s.options.threads);
     if (spec.domain == task::Domain::kIndex && !sorted && rng.below(2) == 0) displace_some(data, spec.type.dtype, rng);
     else if (stays) return;
-    else if (sorted) sort_but_one(data, s.input_shape(i), spec.type.dtype, rng);
-    else make_alike(data, s.input_shape(i), spec.type.dtype, spec.domain == task::Domain::kReal && !s.bounds_of_inputs[i].nonzero, rng);
+    else if (sorted) sort_but_one(data, s.input_shape(i), spec.type.dtype, rng, s.options.threads);
+    else make_alike(data, s.input_shape(i), spec.type.dtype, spec.domain == task::Domain::kReal && !s.bounds_of_inputs[i].nonzero, rng, s.options.threads);
   });
 }
 
@@ -730,7 +730,7 @@ bool Stage::draw_telling(int number, uint64_t seed, std::span<const double> of_s
   }
   if (std::ranges::all_of(all, [](const Telling& telling) { return telling.points.empty(); })) return false;
   draw_altered(number, Family::kNormal, seed, "normal, some beside numbers at which something changes", [&](size_t i, std::span<std::byte> data) {
-    put_beside(data, s.task.inputs[i].type.dtype, all[i], rng);
+    put_beside(data, s.task.inputs[i].type.dtype, all[i], rng, s.options.threads);
   });
   return true;
 }
@@ -746,7 +746,7 @@ bool Stage::draw_lines(int number, uint64_t seed, bool denormals) {
   const auto some = static_cast<size_t>(std::ranges::count_if(all, [](const FilledLines& lines) { return lines.kind != FilledLines::Kind::kNone; }));
   draw_altered(number, Family::kNormal, seed, "normal, with whole lines of one kind (all equal, all zero, all masked, all small)", [&](size_t i, std::span<std::byte> data) {
     if (some > 1 && !whole && rng.below(4) == 0) return;
-    fill_lines(data, s.input_shape(i), s.task.inputs[i].type.dtype, all[i], whole, plain, rng);
+    fill_lines(data, s.input_shape(i), s.task.inputs[i].type.dtype, all[i], whole, plain, rng, s.options.threads);
   });
   return true;
 }

@@ -158,28 +158,30 @@ std::vector<FilledLines> lines_of(const task::Task& task, const task::ConcreteGr
   return all;
 }
 
-void fill_lines(std::span<std::byte> data, const task::Shape& shape, DType type, const FilledLines& lines, bool whole, bool plain, base::Rng& rng) {
+void fill_lines(std::span<std::byte> data, const task::Shape& shape, DType type, const FilledLines& lines, bool whole, bool plain, base::Rng& all, int threads) {
   if (lines.kind == FilledLines::Kind::kNone || data.empty()) return;
   const auto total = static_cast<int64_t>(data.size()) / task::size_of(type);
   int64_t stride = 1, extent = total;
   if (!whole && !shape.empty()) {
     // The last axis as often as all others.
-    const size_t last = shape.size() - 1, axis = last == 0 || rng.below(2) == 0 ? last : rng.below(last);
+    const size_t last = shape.size() - 1, axis = last == 0 || all.below(2) == 0 ? last : all.below(last);
     for (size_t d = axis + 1; d < shape.size(); ++d) stride *= shape[d];
     extent = shape[axis];
   }
-  for (int64_t line = 0; line < total / extent; ++line) {
-    if (!whole && rng.below(4) == 0) continue;
-    const int64_t first = line / stride * stride * extent + line % stride;
-    Filler filler(lines, type, whole, plain, rng);
-    const int64_t spared = exception_of(extent, rng);
-    for (int64_t k = 0; k < extent; ++k) {
-      double drawn = 0;
-      load_doubles(type, data.data(), first + k * stride, 1, &drawn);
-      const double value = filler.at(k, spared, whole, drawn);
-      store_doubles(type, &value, 1, data.data(), first + k * stride);
+  for_runs_of_lines(total / extent, extent, threads, all, [&](int64_t begin, int64_t end, base::Rng& rng) {
+    for (int64_t line = begin; line < end; ++line) {
+      if (!whole && rng.below(4) == 0) continue;
+      const int64_t first = line / stride * stride * extent + line % stride;
+      Filler filler(lines, type, whole, plain, rng);
+      const int64_t spared = exception_of(extent, rng);
+      for (int64_t k = 0; k < extent; ++k) {
+        double drawn = 0;
+        load_doubles(type, data.data(), first + k * stride, 1, &drawn);
+        const double value = filler.at(k, spared, whole, drawn);
+        store_doubles(type, &value, 1, data.data(), first + k * stride);
+      }
     }
-  }
+  });
 }
 
 }  // namespace hone::evaluate

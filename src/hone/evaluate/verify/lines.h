@@ -37,6 +37,6 @@ struct FilledLines {
 
 /// Fills three lines in four, along some axis; `whole`: the tensor as if it were one line, with none left out and, of masks, with all or none;
 /// `plain` as well: masks are true and indices 0.
-void fill_lines(std::span<std::byte> data, const task::Shape& shape, task::DType type, const FilledLines& lines, bool whole, bool plain, base::Rng& rng);
+void fill_lines(std::span<std::byte> data, const task::Shape& shape, task::DType type, const FilledLines& lines, bool whole, bool plain, base::Rng& rng, int threads = 1);
 
 }  // namespace hone::evaluate

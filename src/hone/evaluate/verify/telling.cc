@@ -10,6 +10,7 @@
 #include "hone/evaluate/oracle/attributes.h"
 #include "hone/evaluate/oracle/kernels/kernels.h"
 #include "hone/evaluate/oracle/number.h"
+#include "hone/evaluate/verify/alike.h"
 
 namespace hone::evaluate {
 namespace {
@@ -247,7 +248,7 @@ Telling telling_of(const task::InputSpec& spec, const DrawBounds& bounds, std::v
   return telling;
 }
 
-void put_beside(std::span<std::byte> data, task::DType type, const Telling& telling, base::Rng& rng) {
+void put_beside(std::span<std::byte> data, task::DType type, const Telling& telling, base::Rng& all, int threads) {
   std::vector<double> points;
   for (const double point : telling.points)
     if (std::abs(point) <= telling.most && (point > 0 || !telling.positive) && (task::is_float(type) || point == std::floor(point))) points.push_back(point);
@@ -255,17 +256,19 @@ void put_beside(std::span<std::byte> data, task::DType type, const Telling& tell
   const double roundoff = task::unit_roundoff(type);
   const int bits = roundoff > 0 ? std::bit_width(static_cast<uint64_t>(1 / roundoff)) : 1;
   const auto count = static_cast<int64_t>(data.size()) / task::size_of(type);
-  for (int64_t i = 0; i < count; ++i) {
-    const uint64_t random = rng.next_u64();
-    if (static_cast<double>(random >> 40) * 0x1p-24 >= telling.share) continue;
-    const double point = points[rng.below(points.size())], sign = (random & 1) != 0 ? 1 : -1;
-    // Distances of all magnitudes, none being one of them.
-    const double away = std::ldexp(1 + static_cast<double>(random >> 8 & 0xffff) * 0x1p-16, -2 - static_cast<int>(rng.below(static_cast<uint64_t>(bits))));
-    const double apart = (random & 0xf0) == 0 ? 0 : task::is_float(type) ? away * std::abs(point) : 1;
-    const double value = point + sign * apart, held = task::is_float(type) ? round_to(type, value) : value;
-    if (held == 0 || std::abs(held) < telling.least || std::abs(held) > telling.most) continue;
-    store_doubles(type, &value, 1, data.data(), i);
-  }
+  for_runs_of_lines(count, 1, threads, all, [&](int64_t begin, int64_t end, base::Rng& rng) {
+    for (int64_t i = begin; i < end; ++i) {
+      const uint64_t random = rng.next_u64();
+      if (static_cast<double>(random >> 40) * 0x1p-24 >= telling.share) continue;
+      const double point = points[rng.below(points.size())], sign = (random & 1) != 0 ? 1 : -1;
+      // Distances of all magnitudes, none being one of them.
+      const double away = std::ldexp(1 + static_cast<double>(random >> 8 & 0xffff) * 0x1p-16, -2 - static_cast<int>(rng.below(static_cast<uint64_t>(bits))));
+      const double apart = (random & 0xf0) == 0 ? 0 : task::is_float(type) ? away * std::abs(point) : 1;
+      const double value = point + sign * apart, held = task::is_float(type) ? round_to(type, value) : value;
+      if (held == 0 || std::abs(held) < telling.least || std::abs(held) > telling.most) continue;
+      store_doubles(type, &value, 1, data.data(), i);
+    }
+  });
 }
 
 }  // namespace hone::evaluate

@@ -34,6 +34,6 @@ struct Telling {
 [[nodiscard]] Telling telling_of(const task::InputSpec& spec, const DrawBounds& bounds, std::vector<double> points, bool elementwise, bool denormals);
 
 /// Puts numbers beside the points, at distances of all magnitudes, into a share of the elements.
-void put_beside(std::span<std::byte> data, task::DType type, const Telling& telling, base::Rng& rng);
+void put_beside(std::span<std::byte> data, task::DType type, const Telling& telling, base::Rng& rng, int threads = 1);
 
 }  // namespace hone::evaluate
