@@ -15,7 +15,7 @@ namespace hone {
 template <int64_t... N>
 struct Each {
   static constexpr int kCount = sizeof...(N);
-  static constexpr int64_t at[] = {N...};
+  static constexpr int64_t at[kCount] = {N...};  // older clangs do not see a bound that is left out
 };
 
 /// Of a run of places side by side along the last dimension, those that a tap shows an element to: first, first + every, … below
