@@ -7,6 +7,7 @@ constraints = [
   "128 * STAGES * (ROWS + COLUMNS) + @each@ * 32768 + 2048 <= SHARED_MAX",
   "ROWS * COLUMNS <= @most@ // (TURNS + 1)",
   "ROWS >= 64 * (2 - TURNS)",
+  "CLUSTER_DOWN * CLUSTER_ACROSS <= 2",
 ]
 workspaces = { @laid@@parts_workspace@maps = "i8[@blocks@, 128 * (1 + @each@)]" }
 @lay_launch@[[launch]]

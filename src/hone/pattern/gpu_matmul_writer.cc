@@ -165,10 +165,10 @@ std::string GpuMatmulWriter::tiles_text() const {
                      second_ ? " // 2" : "", times_batch());
 }
 
-/// Of a persistent grid in clusters of CLUSTER_DOWN x CLUSTER_ACROSS tiles. A card's groups of multiprocessors do not all hold a whole number of clusters of four: one
-/// that had to wait for another to end would take all of the launch's time once more.
+/// Of a persistent grid in clusters of CLUSTER_DOWN x CLUSTER_ACROSS tiles: two at most. A card's groups of multiprocessors do not all hold a whole number of clusters of
+/// four: some wait for others to end, and all five products that were timed on an H200 took 1.4 to 2.2 times as long (results/h200/2026-11-28-multicast.md).
 std::string GpuMatmulWriter::cluster_blocks(bool split) const {
-  return fmt::format("CLUSTER_DOWN * CLUSTER_ACROSS * min(max(1, SMS // (CLUSTER_DOWN * CLUSTER_ACROSS) - select(CLUSTER_DOWN * CLUSTER_ACROSS > 2, 1, 0)), ceil_div({}, ROWS * CLUSTER_DOWN) * ceil_div({}, COLUMNS{} * CLUSTER_ACROSS){}{})",
+  return fmt::format("CLUSTER_DOWN * CLUSTER_ACROSS * min(max(1, SMS // (CLUSTER_DOWN * CLUSTER_ACROSS)), ceil_div({}, ROWS * CLUSTER_DOWN) * ceil_div({}, COLUMNS{} * CLUSTER_ACROSS){}{})",
                      all_.row.extent.to_string(), all_.column.extent.to_string(), second_ ? " // 2" : "", times_batch(), split ? " * " + parts() : "");
 }
 
@@ -218,8 +218,8 @@ const char* GpuMatmulWriter::ahead_values() const {
 /// tile have nothing to multiply while they finish it, which costs a tenth where there are several turns; in a single one they finish half of it
 /// each, and who takes it alone needs a tenth more. On an H200 the model's choice is the fastest of 10 tiles for six of eight products, from 1024 x 768 x 3072 to 57855 x 1024 x 720,
 /// and within 6 % of it for the others.
-/// A cluster of blocks reads what its tiles have in common once. How long its blocks wait for each other nobody has timed: so blocks alone come first,
-/// and clusters are values worth trying where the model has them faster than the same tile alone.
+/// A cluster of blocks reads what its tiles have in common once, and its blocks wait for each other: on an H200 a fiftieth faster for a cube of 8192, and a
+/// hundredth slower for one of 4096. So blocks alone come first, and clusters are values worth trying where the model has them faster than the same tile alone.
 void GpuMatmulWriter::put_tensor_tiles(Slots& slots, task::DType number, bool split) const {
   constexpr double kMultiprocessors = 132, kReads = 32, kTogether = 1.1, kAlone = 1.1, kPart = 512;
   struct Tile { int64_t rows, columns, turns; };
@@ -228,7 +228,7 @@ void GpuMatmulWriter::put_tensor_tiles(Slots& slots, task::DType number, bool sp
   const auto time_of = [&](const Tile& tile, int64_t below, int64_t beside) {
     const double r = static_cast<double>(tile.rows), c = static_cast<double>(tile.columns), d = static_cast<double>(below), a = static_cast<double>(beside);
     // As cluster_blocks() has it.
-    const double blocks = d * a, at_once = std::floor(kMultiprocessors / blocks) - (blocks > 2 ? 1 : 0);
+    const double at_once = std::floor(kMultiprocessors / (d * a));
     const double loads = std::ceil(down / (r * d)) * std::ceil(across / (c * a)) * batches / at_once;
     const double turns = split ? std::max(loads, 1 / std::ceil(at_first(all_.depth.extent) / kPart)) : std::ceil(loads);
     const double alone = turns > 1 ? (tile.turns == 0 ? kTogether : 1) : tile.turns == 1 && tile.rows >= 128 ? kAlone : 1;
@@ -245,8 +245,7 @@ void GpuMatmulWriter::put_tensor_tiles(Slots& slots, task::DType number, bool sp
     add(rows, tile.rows), add(columns, tile.columns), add(ways, tile.turns);
     if (const double time = time_of(tile, 1, 1); time < least) best = tile, least = time;
   }
-  const bool both = time_of(best, 2, 2) < least;
-  slots["cluster_down"] = both || time_of(best, 2, 1) < least ? "1, 2" : "1", slots["cluster_across"] = both || time_of(best, 1, 2) < least ? "1, 2" : "1";
+  slots["cluster_down"] = time_of(best, 2, 1) < least ? "1, 2" : "1", slots["cluster_across"] = time_of(best, 1, 2) < least ? "1, 2" : "1";
   slots["rows_values"] = gpu::choices(best.rows, rows), slots["columns_values"] = gpu::choices(best.columns, columns);
   slots["turns"] = gpu::choices(best.turns, ways);
   // As the plan's constraint has it.

@@ -13,7 +13,7 @@
 //
 // Blocks may run in clusters of Down x Across, which make as many tiles beside each other: tiles side by side have the left factor's rows in common, tiles
 // one below the other the right factor's columns. What blocks have in common each of them asks for a part of, and has it sent to all that need it (multicast):
-// of 2 x 1 tiles of 128 x 256 two thirds are read from the second-level cache, of 2 x 2 half. A stage is empty when all blocks that a
+// of 2 x 1 tiles of 128 x 256 two thirds are read from the second-level cache. A stage is empty when all blocks that a
 // block sends to have seen it. Blocks of a cluster stay together, stage by stage; where tiles end at an odd one, a block goes
 // along with a tile beyond the edge: it sends its parts, multiplies the zeros that the engine gives it, and writes nothing.
 //
