@@ -17,8 +17,16 @@ struct Elements {
   void copy_run(int64_t to, int64_t from, int64_t count) const {
     std::memmove(data + static_cast<size_t>(to) * bytes, data + static_cast<size_t>(from) * bytes, static_cast<size_t>(count) * bytes);
   }
-  void copy(int64_t to, int64_t from) const { std::memmove(data + static_cast<size_t>(to) * bytes, data + static_cast<size_t>(from) * bytes, bytes); }
+  void copy(int64_t to, int64_t from) const { copy_run(to, from, 1); }
 };
+
+/// run(first, count) for what lies before `spared` and behind it, of [begin, end); for all of it where `spared` is elsewhere.
+template <class Run>
+void all_but(int64_t spared, int64_t begin, int64_t end, Run run) {
+  if (spared < begin || spared >= end) return run(begin, end - begin);
+  run(begin, spared - begin);
+  run(spared + 1, end - spared - 1);
+}
 
 int64_t place_below(base::Rng& rng, int64_t n) { return static_cast<int64_t>(rng.below(static_cast<uint64_t>(n))); }
 
@@ -40,10 +48,8 @@ void repeat_slabs(const Elements& e, const task::Shape& shape, base::Rng& rng, i
     for (int64_t k = 1; k < extent; ++k) {
       const int64_t but = spared[static_cast<size_t>(k)];
       if (but == kStays) continue;
-      const int64_t to = (o * extent + k) * stride, from = to - stride, middle = std::clamp(but - o * stride, begin, end);
-      e.copy_run(to + begin, from + begin, middle - begin);
-      const int64_t behind = but == o * stride + middle ? middle + 1 : middle;
-      if (behind < end) e.copy_run(to + behind, from + behind, end - behind);
+      const int64_t to = (o * extent + k) * stride;
+      all_but(but - o * stride, begin, end, [&](int64_t i, int64_t count) { e.copy_run(to + i, to - stride + i, count); });
     }
   });
 }
@@ -113,14 +119,15 @@ bool copy_but_one(std::span<std::byte> to, const task::Shape& to_shape, std::spa
   if (to.empty() || from.empty()) return false;
   const auto bytes = static_cast<size_t>(task::size_of(type));
   const auto count = static_cast<int64_t>(to.size() / bytes), others = static_cast<int64_t>(from.size() / bytes);
-  const auto copy = [&](int64_t i, int64_t at) { std::memcpy(to.data() + static_cast<size_t>(i) * bytes, from.data() + static_cast<size_t>(at) * bytes, bytes); };
+  const auto copy = [&](int64_t i, int64_t at, int64_t n) {
+    std::memcpy(to.data() + static_cast<size_t>(i) * bytes, from.data() + static_cast<size_t>(at) * bytes, static_cast<size_t>(n) * bytes);
+  };
   const auto is_end = [](const task::Shape& end, const task::Shape& whole) { return end.size() < whole.size() && std::equal(end.rbegin(), end.rend(), whole.rbegin()); };
   if (const int64_t line = std::min(count, others); line > 1 && (is_end(to_shape, from_shape) || is_end(from_shape, to_shape))) {
     for_runs_of_lines(count / line, line, threads, all, [&](int64_t begin, int64_t end, base::Rng& rng) {
       for (int64_t first = begin * line; first < end * line; first += line) {
         const int64_t like = place_below(rng, others / line) * line, spared = exception_of(line, rng);
-        for (int64_t i = 0; i < line; ++i)
-          if (i != spared) copy(first + i, like + i);
+        all_but(spared, 0, line, [&](int64_t i, int64_t n) { copy(first + i, like + i, n); });
       }
     });
     return true;
@@ -129,14 +136,21 @@ bool copy_but_one(std::span<std::byte> to, const task::Shape& to_shape, std::spa
   const bool transposed = from_shape.size() == 2 && to_shape == turned && (to_shape != from_shape || all.below(2) == 0);
   if (!transposed && to_shape != from_shape) return false;
   const int64_t columns = to_shape.empty() ? 1 : to_shape.back(), rows = count / columns;
+  if (transposed) {
+    const int64_t spared = exception_of(count, all);
+    parallel_for(rows, threads, [&](int64_t row) {
+      all_but(spared, row * columns, (row + 1) * columns, [&](int64_t first, int64_t n) {
+        for (int64_t i = first; i < first + n; ++i) copy(i, i % columns * rows + row, 1);
+      });
+    });
+    return true;
+  }
   // One of each row, for who says whether all of a row are the same.
-  const int64_t line = !transposed && columns > 1 && all.below(2) == 0 ? columns : count;
-  for_runs_of_lines(count / line, line, threads, all, [&](int64_t begin, int64_t end, base::Rng& rng) {
-    for (int64_t first = begin * line; first < end * line; first += line) {
-      const int64_t spared = first + exception_of(line, rng);
-      for (int64_t i = first; i < first + line; ++i)
-        if (i != spared) copy(i, transposed ? i % columns * rows + i / columns : i);
-    }
+  const bool of_each = columns > 1 && all.below(2) == 0;
+  const int64_t of_all = exception_of(count, all);
+  for_runs_of_lines(rows, columns, threads, all, [&](int64_t begin, int64_t end, base::Rng& rng) {
+    for (int64_t first = begin * columns; first < end * columns; first += columns)
+      all_but(of_each ? first + exception_of(columns, rng) : of_all, first, first + columns, [&](int64_t i, int64_t n) { copy(i, i, n); });
   });
   return true;
 }
