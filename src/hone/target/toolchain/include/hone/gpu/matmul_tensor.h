@@ -111,14 +111,11 @@ HONE_DEVICE void tensor_tiles(const L& left, const R (&rights)[Each], int64_t ba
       for (int step = 0; step < steps; ++step) {
         empty[s].wait_asleep(phase);
         full[s].arrive_expecting(kStage);
-        const auto copy = [&](auto parts, auto to, const prim::TensorMap& map, int64_t line, int64_t batch, int part, uint32_t blocks) {
-          if constexpr (parts.kValue == 1) to.copy(full[s], map, line, (first_of_part + step) * TileL::kDepth, batch);
-          else to.template copy_part<parts.kValue>(full[s], map, line, (first_of_part + step) * TileL::kDepth, batch, part, blocks);
-        };
-        copy(Parts<Across>(), tile_l(s), maps[0], tile.down * Rows, batch_l, my_across, beside);
+        const int64_t depth = (first_of_part + step) * TileL::kDepth;
+        tile_l(s).template copy<Across>(full[s], maps[0], tile.down * Rows, depth, batch_l, my_across, beside);
         HONE_UNROLL
         for (int e = 0; e < Each; ++e)
-          copy(Parts<Down>(), PartR{tile_r(s).data + e * PartR::kBytes}, maps[1 + e], tile.across * kOwn, batch_r, my_down, below);
+          PartR{tile_r(s).data + e * PartR::kBytes}.template copy<Down>(full[s], maps[1 + e], tile.across * kOwn, depth, batch_r, my_down, below);
         if (++s == Stages) s = 0, phase ^= 1;
       }
     }

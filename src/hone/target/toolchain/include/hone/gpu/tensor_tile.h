@@ -37,23 +37,19 @@ struct TensorTile {
   static_assert(kRows <= 256 && Lines % 64 == 0 && (F::kAlongDepth || sizeof(T) == 2));
   char* data;
 
-  HONE_DEVICE void copy(prim::PhaseBarrier& full, const prim::TensorMap& map, int64_t line, int64_t depth, int64_t batch) const {
-    HONE_UNROLL
-    for (int panel = 0; panel < kPanels; ++panel) {
-      const int at = static_cast<int>(line) + panel * 64, deep = static_cast<int>(depth);
-      full.tensor_copy(data + panel * kPanel, map, F::kAlongDepth ? deep : at, F::kAlongDepth ? at : deep, static_cast<int>(batch));
-    }
-  }
-  /// Of the same tile part `part` of Parts, for these blocks of the cluster (a bit each). `map`: for tiles of kRows / Parts rows.
-  template <int Parts>
-  HONE_DEVICE void copy_part(prim::PhaseBarrier& full, const prim::TensorMap& map, int64_t line, int64_t depth, int64_t batch, int part, uint32_t blocks) const {
+  /// Part `part` of Parts of the tile, for these blocks of the cluster (a bit each); a whole tile is this block's alone. `map`: for tiles of kRows / Parts rows.
+  template <int Parts = 1>
+  HONE_DEVICE void copy(prim::PhaseBarrier& full, const prim::TensorMap& map, int64_t line, int64_t depth, int64_t batch, int part = 0, uint32_t blocks = 0) const {
     constexpr int kShare = kRows / Parts;
     static_assert(kShare * Parts == kRows && kShare % 8 == 0, "parts begin where the swizzled pattern does");
     const int first = part * kShare;
     HONE_UNROLL
     for (int panel = 0; panel < kPanels; ++panel) {
       const int at = static_cast<int>(line) + panel * 64 + (F::kAlongDepth ? first : 0), deep = static_cast<int>(depth) + (F::kAlongDepth ? 0 : first);
-      full.tensor_copy_to(blocks, data + panel * kPanel + first * 128, map, F::kAlongDepth ? deep : at, F::kAlongDepth ? at : deep, static_cast<int>(batch));
+      const int x = F::kAlongDepth ? deep : at, y = F::kAlongDepth ? at : deep, z = static_cast<int>(batch);
+      char* const to = data + panel * kPanel + first * 128;
+      if constexpr (Parts == 1) full.tensor_copy(to, map, x, y, z);
+      else full.tensor_copy_to(blocks, to, map, x, y, z);
     }
   }
   /// What the units multiply of lines from `line` on (a multiple of 64), at `depth` (a multiple of kStep).
@@ -61,12 +57,6 @@ struct TensorTile {
     if constexpr (F::kAlongDepth) return prim::GroupFactor::swizzled(data + line * 128).after(static_cast<int>(sizeof(T)) * depth);
     else return prim::GroupFactorAcross(data + line / 64 * kPanel, kPanel).after(depth);
   }
-};
-
-/// A number as a type.
-template <int N>
-struct Parts {
-  static constexpr int kValue = N;
 };
 
 }  // namespace hone::gpu
