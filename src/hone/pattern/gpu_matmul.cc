@@ -68,17 +68,21 @@ bool wants_split_tensors(const Shape& s) { return wants_split(s) && s.rows > kFe
 /// number of 16 bits against a multiply-add for each of those lines, of which mma.sync does less than half as many in a second.
 constexpr double kManyMet = 256;
 
+/// Whether the product wants that at some workload where the copy engine can bring all factors as they lie (`well`), or cannot.
+template <class Wants>
+bool some_shape(const task::Task& task, const std::vector<Shape>& shapes, const GpuMatmulWriter& writer, bool well, Wants wants) {
+  for (size_t i = 0; i < shapes.size(); ++i)
+    if (wants(shapes[i]) && writer.lie_well(task.workloads[i].bindings) == well) return true;
+  return false;
+}
+
 /// Products by the copy engine: of factors as they lie where they lie well at some workload, written anew where they do not and that pays.
 std::vector<Offer> tensor_offers(const task::Task& task, const std::vector<Shape>& shapes, const GpuMatmulWriter& writer) {
   std::vector<Offer> offers;
   if (!writer.can_be_tensors()) return offers;
   for (const bool anew : {false, true})
-    for (size_t i = 0; i < shapes.size(); ++i) {
-      const Shape& s = shapes[i];
-      if (!wants_tensors(s) || writer.lie_well(task.workloads[i].bindings) == anew || (anew && std::min(s.rows, s.columns) < kManyMet)) continue;
+    if (some_shape(task, shapes, writer, !anew, [&](const Shape& s) { return wants_tensors(s) && !(anew && std::min(s.rows, s.columns) < kManyMet); }))
       offers.push_back(writer.tensors(anew));
-      break;
-    }
   return offers;
 }
 
@@ -220,12 +224,8 @@ std::vector<Offer> gpu_matmul_offers(const task::Task& given, kernel::Language l
     if (direct && std::any_of(shapes.begin(), shapes.end(), wants_short_direct)) offers.push_back(writer.direct({.brief = true}, 1));
   }
   // 32 of an H200's microseconds where mma.sync takes 51 (32 x 4096 by 8192).
-  if (language == kernel::Language::kCuda && split && writer.can_be_tensors())
-    for (size_t i = 0; i < shapes.size(); ++i) {
-      if (!wants_split_tensors(shapes[i]) || !writer.lie_well(task.workloads[i].bindings)) continue;
-      offers.push_back(writer.tensors(false, true));
-      break;
-    }
+  if (language == kernel::Language::kCuda && split && writer.can_be_tensors() && some_shape(task, shapes, writer, true, wants_split_tensors))
+    offers.push_back(writer.tensors(false, true));
   tiles();
   if (groups && language == kernel::Language::kCuda && brief)
     offers.push_back(writer.groups(*groups, {.brief = true}));

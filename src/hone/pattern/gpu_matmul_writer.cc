@@ -17,6 +17,7 @@ using task::IntExpr;
 
 constexpr char kUnitThreads[] = "ROWS * COLUMNS * 32 // (WARP_ROWS * WARP_COLUMNS)";
 constexpr char kSplitAction[] = ", the depth split between blocks", kShareAction[] = ", blocks share multiprocessors";
+constexpr int kPartDepth = 512;   ///< where the depth is split, there is no more than one part for so much of it
 constexpr char kSimtThreads[] = "ROWS * COLUMNS // 64";
 
 std::string text_of(const IntExpr& e) { return wrapped(e.to_string()); }
@@ -160,16 +161,16 @@ void GpuMatmulWriter::add_waves(Slots& slots, bool split) const {
   slots["waves_note"] = split ? "//   WAVES          blocks a multiprocessor gets: the depth is split into that many parts\n" : "";
 }
 
-std::string GpuMatmulWriter::tiles_text() const {
-  return fmt::format("ceil_div({}, ROWS) * ceil_div({}, COLUMNS{}){}", all_.row.extent.to_string(), all_.column.extent.to_string(),
-                     second_ ? " // 2" : "", times_batch());
+std::string GpuMatmulWriter::tiles_text(std::string_view down, std::string_view across) const {
+  return fmt::format("ceil_div({}, ROWS{}) * ceil_div({}, COLUMNS{}{}){}", all_.row.extent.to_string(), down, all_.column.extent.to_string(),
+                     second_ ? " // 2" : "", across, times_batch());
 }
 
 /// Of a persistent grid in clusters of CLUSTER_DOWN x CLUSTER_ACROSS tiles: two at most. A card's groups of multiprocessors do not all hold a whole number of clusters of
 /// four: some wait for others to end, and all five products that were timed on an H200 took 1.4 to 2.2 times as long (results/h200/2026-11-28-multicast.md).
 std::string GpuMatmulWriter::cluster_blocks(bool split) const {
-  return fmt::format("CLUSTER_DOWN * CLUSTER_ACROSS * min(max(1, SMS // (CLUSTER_DOWN * CLUSTER_ACROSS)), ceil_div({}, ROWS * CLUSTER_DOWN) * ceil_div({}, COLUMNS{} * CLUSTER_ACROSS){}{})",
-                     all_.row.extent.to_string(), all_.column.extent.to_string(), second_ ? " // 2" : "", times_batch(), split ? " * " + parts() : "");
+  return fmt::format("CLUSTER_DOWN * CLUSTER_ACROSS * min(max(1, SMS // (CLUSTER_DOWN * CLUSTER_ACROSS)), {}{})", tiles_text(" * CLUSTER_DOWN", " * CLUSTER_ACROSS"),
+                     split ? " * " + parts() : "");
 }
 
 double GpuMatmulWriter::at_first(const IntExpr& e) const {
@@ -221,7 +222,7 @@ const char* GpuMatmulWriter::ahead_values() const {
 /// A cluster of blocks reads what its tiles have in common once, and its blocks wait for each other: on an H200 a fiftieth faster for a cube of 8192, and a
 /// hundredth slower for one of 4096. So blocks alone come first, and clusters are values worth trying where the model has them faster than the same tile alone.
 void GpuMatmulWriter::put_tensor_tiles(Slots& slots, task::DType number, bool split) const {
-  constexpr double kMultiprocessors = 132, kReads = 32, kTogether = 1.1, kAlone = 1.1, kPart = 512;
+  constexpr double kMultiprocessors = 132, kReads = 32, kTogether = 1.1, kAlone = 1.1;
   struct Tile { int64_t rows, columns, turns; };
   constexpr Tile kTiles[] = {{128, 128, 1}, {128, 128, 0}, {128, 256, 0}, {256, 128, 0}, {128, 192, 0}, {64, 256, 1}, {64, 192, 1}, {64, 128, 1}, {128, 64, 0}, {128, 64, 1}, {64, 64, 1}};
   const double down = at_first(all_.row.extent), across = at_first(all_.column.extent) * (second_ ? 2 : 1), batches = at_first(all_.batch.extent);
@@ -230,7 +231,7 @@ void GpuMatmulWriter::put_tensor_tiles(Slots& slots, task::DType number, bool sp
     // As cluster_blocks() has it.
     const double at_once = std::floor(kMultiprocessors / (d * a));
     const double loads = std::ceil(down / (r * d)) * std::ceil(across / (c * a)) * batches / at_once;
-    const double turns = split ? std::max(loads, 1 / std::ceil(at_first(all_.depth.extent) / kPart)) : std::ceil(loads);
+    const double turns = split ? std::max(loads, 1 / std::ceil(at_first(all_.depth.extent) / kPartDepth)) : std::ceil(loads);
     const double alone = turns > 1 ? (tile.turns == 0 ? kTogether : 1) : tile.turns == 1 && tile.rows >= 128 ? kAlone : 1;
     return alone * turns * (r * c + (r / a + c / d) * kReads);
   };
@@ -257,7 +258,7 @@ void GpuMatmulWriter::put_tensor_tiles(Slots& slots, task::DType number, bool sp
 
 /// Parts of at least 512 of the depth, as many as give each multiprocessor WAVES blocks.
 std::string GpuMatmulWriter::parts() const {
-  return fmt::format("max(1, min(ceil_div({}, 512), WAVES * SMS // ({})))", all_.depth.extent.to_string(), tiles_text());
+  return fmt::format("max(1, min(ceil_div({}, {}), WAVES * SMS // ({})))", all_.depth.extent.to_string(), kPartDepth, tiles_text());
 }
 
 std::string GpuMatmulWriter::grid(bool split) const { return fmt::format("\"{}\"{}", tiles_text(), split ? ", \"" + parts() + "\"" : ""); }

@@ -138,7 +138,8 @@ class GpuMatmulWriter {
   void add_segment(Slots& slots, bool split, const std::string& depth) const;
   void add_up(Slots& slots) const;
   void add_picks(Slots& slots, bool split) const;   ///< after add_segment; nothing where none are
-  [[nodiscard]] std::string tiles_text() const;
+  /// `down`, `across`: behind the rows and columns of a tile, where several make one.
+  [[nodiscard]] std::string tiles_text(std::string_view down = {}, std::string_view across = {}) const;
   [[nodiscard]] std::string cluster_blocks(bool split) const;
   [[nodiscard]] std::string grid(bool split) const;
   [[nodiscard]] std::string clips() const;
