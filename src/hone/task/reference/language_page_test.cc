@@ -31,6 +31,7 @@ TEST(OpFacts, TellOfATasksOperationsWhatItLeavesOut) {
   EXPECT_THAT(text, testing::StartsWith("- rms_norm(x, weight = none, axis: axes = none, eps: number = 1e-6): "));
   EXPECT_THAT(text, HasSubstr("\n- softmax("));
   EXPECT_EQ(std::ranges::count(text, '\n'), 2) << text;
+  EXPECT_EQ(ops_used_text(task_from_expressions("y = f32(x)[1:].reshape(-1)", {"x=f16[B,D]"}, {"B=2,D=3"}).value().surface), "");
 }
 
 TEST(LanguagePage, NamesEveryOperation) {

@@ -199,7 +199,7 @@ std::string ops_used_text(const Graph& surface) {
   std::set<const Op*> told;
   for (const Node& node : surface.nodes) {
     const Op* const op = find_op(node.op);
-    if (!op || std::ranges::all_of(op->params, [](const Param& p) { return p.kind == ParamKind::kTensor && !p.optional; })) continue;
+    if (!op || std::ranges::none_of(op->params, &Param::optional)) continue;
     if (told.insert(op).second) text += fmt::format("- {}: {}\n", op->signature, op->doc);
   }
   return text;

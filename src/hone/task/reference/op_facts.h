@@ -22,8 +22,8 @@ namespace hone::task {
 
 /// Everything about one op, for a terminal.
 [[nodiscard]] std::string op_text(const Op& op);
-/// Of each op of a task's own graph that has more to know than its operands (defaults, axes, conventions) its signature and meaning, a line each,
-/// in the order of their first use: for whoever sees the task and not the reference.
+/// Of each op of a task's own graph that has arguments which may be left out its signature and meaning, a line each, in the order of their first
+/// use: for whoever sees the task and not the reference.
 [[nodiscard]] std::string ops_used_text(const Graph& surface);
 /// All ops by family, one line each, for a terminal.
 [[nodiscard]] std::string op_table_text();
