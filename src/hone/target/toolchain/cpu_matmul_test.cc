@@ -12,19 +12,6 @@
 namespace hone {
 namespace {
 
-class CpuMatmul : public testing::Test {
- protected:
-  void SetUp() override {
-#if defined(__AVX512VNNI__)
-    if (!__builtin_cpu_supports("avx512vnni")) GTEST_SKIP() << "no products of bytes here";
-#elif defined(HONE_AVX512)
-    if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512dq")) GTEST_SKIP() << "no AVX-512 here";
-#elif defined(__AVX2__)
-    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) GTEST_SKIP() << "no AVX2 here";
-#endif
-  }
-};
-
 template <class V>
 void turns() {
   constexpr int n = width<V>;
@@ -36,7 +23,7 @@ void turns() {
     for (int j = 0; j < n; ++j) EXPECT_EQ(x[i][j], static_cast<Lane<V>>(100 * j + i)) << i << ", " << j;
 }
 
-TEST_F(CpuMatmul, SquaresAreTurned) {
+TEST(CpuMatmul, SquaresAreTurned) {
   turns<f32v>();
   turns<f64v>();
   turns<u32v>();
@@ -101,12 +88,12 @@ void multiplies(double tolerance) {
     }
 }
 
-TEST_F(CpuMatmul, Singles) { multiplies<PlainProducts<f32v>, float>(1e-5); }
-TEST_F(CpuMatmul, Doubles) { multiplies<PlainProducts<f64v>, double>(1e-14); }
-TEST_F(CpuMatmul, HalvesAsSingles) { multiplies<PlainProducts<f32v>, f16>(1e-5); }
-TEST_F(CpuMatmul, QuadsOfBytesAreExact) { multiplies<I8Products, int8_t>(0); }
+TEST(CpuMatmul, Singles) { multiplies<PlainProducts<f32v>, float>(1e-5); }
+TEST(CpuMatmul, Doubles) { multiplies<PlainProducts<f64v>, double>(1e-14); }
+TEST(CpuMatmul, HalvesAsSingles) { multiplies<PlainProducts<f32v>, f16>(1e-5); }
+TEST(CpuMatmul, QuadsOfBytesAreExact) { multiplies<I8Products, int8_t>(0); }
 
-TEST_F(CpuMatmul, TilesLeaveOutWhatIsClipped) {
+TEST(CpuMatmul, TilesLeaveOutWhatIsClipped) {
   using P = PlainProducts<f32v>;
   constexpr int R = 4, C = width<f32v>;
   std::mt19937 random(5);
@@ -132,7 +119,7 @@ TEST_F(CpuMatmul, TilesLeaveOutWhatIsClipped) {
     }
 }
 
-TEST_F(CpuMatmul, LoopsBeginWhereAHeadEnds) {
+TEST(CpuMatmul, LoopsBeginWhereAHeadEnds) {
   alignas(64) float line[80];
   for (int64_t from = 0; from < 20; ++from)
     for (const int64_t count : {int64_t{0}, int64_t{3}, int64_t{16}, int64_t{60}}) {
