@@ -39,7 +39,8 @@ build:
 check:
 	scripts/install_packages.sh check
 	@scripts/setup_python.sh --begin || true
-	@{ scripts/setup_python.sh || echo "hone: no Python environment; the tests that need PyTorch will be skipped"; } & \
+	@scripts/install_packages.sh tests & \
+	  { scripts/setup_python.sh || echo "hone: no Python environment; the tests that need PyTorch will be skipped"; } & \
 	  $(MAKE) --no-print-directory build && wait
 	@python3 scripts/run_tests.py --jobs $(JOBS) --without long
 

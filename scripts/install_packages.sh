@@ -3,7 +3,8 @@
 # is missing it needs neither root nor network.
 #
 #   scripts/install_packages.sh          what building and running takes
-#   scripts/install_packages.sh check    and what `make check` takes on top
+#   scripts/install_packages.sh check    and what `make check` takes on top to build its tests
+#   scripts/install_packages.sh tests    what its tests use where it is there; the build needs none of it and may go on beside it
 set -euo pipefail
 
 build_packages=(
@@ -48,14 +49,17 @@ optional_packages=(
   libdnnl-dev                    # oneDNN, opponent of matrix products, convolutions, …
 )
 
-packages=("${build_packages[@]}")
+packages=()
+optional=()
 case "${1:-build}" in
-  build) ;;
-  check) packages+=("${check_packages[@]}") ;;
-  *) echo "usage: $0 [build|check]" >&2; exit 2 ;;
+  build) packages=("${build_packages[@]}") ;;
+  check) packages=("${build_packages[@]}" "${check_packages[@]}") ;;
+  tests) optional=("${optional_packages[@]}") ;;
+  *) echo "usage: $0 [build|check|tests]" >&2; exit 2 ;;
 esac
 
 if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
+  if ((${#packages[@]} == 0)); then exit 0; fi
   echo "hone: this is not a Debian system, so nothing was installed. These are needed, by Debian's names:"
   printf '    %s\n' "${packages[@]}"
   exit 0
@@ -68,12 +72,10 @@ for package in "${packages[@]}"; do
 done
 is_installed() { [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null || true) == installed ]]; }
 wanted=()  # optional ones that are missing
-if [[ ${1:-build} == check ]]; then
-  for names in "${optional_packages[@]}"; do
-    for name in $names; do if is_installed "$name"; then continue 2; fi; done
-    wanted+=("$names")
-  done
-fi
+for names in "${optional[@]}"; do
+  for name in $names; do if is_installed "$name"; then continue 2; fi; done
+  wanted+=("$names")
+done
 if ((${#missing[@]} == 0 && ${#wanted[@]} == 0)); then exit 0; fi
 if ((${#missing[@]} == 0 && EUID != 0)) && ! sudo -n true 2>/dev/null; then
   echo "hone: some tests will be skipped; these would be useful, and installing them takes root: ${wanted[*]}"
@@ -107,12 +109,19 @@ if ((${#missing[@]} > 0)) && ! "${apt[@]}" install -y --no-install-recommends "$
   exit 1
 fi
 
+chosen=()
 for names in "${wanted[@]}"; do
   for name in $names; do
     apt-cache show "$name" >/dev/null 2>&1 || continue
-    echo "hone: installing $name"
-    "${apt[@]}" install -y --no-install-recommends "$name" </dev/null >"$log" 2>&1 ||
-      echo "hone: $name could not be installed; what needs it will be skipped"
+    chosen+=("$name")
     break
   done
 done
+if ((${#chosen[@]} == 0)); then exit 0; fi
+echo "hone: installing ${chosen[*]}"
+if ! "${apt[@]}" install -y --no-install-recommends "${chosen[@]}" </dev/null >"$log" 2>&1; then  # one by one, then
+  for name in "${chosen[@]}"; do
+    "${apt[@]}" install -y --no-install-recommends "$name" </dev/null >"$log" 2>&1 ||
+      echo "hone: $name could not be installed; what needs it will be skipped"
+  done
+fi

@@ -2,7 +2,7 @@
 # Creates the virtual environment of hone's Python parts (PyTorch as an opponent) from the pinned
 # python/requirements.txt, in ${HONE_VENV:-.venv}. Does nothing when that is already done; runs again
 # when the pins change. HONE_PYTHON_BASE names the Python to start from (default python3). With --begin it only
-# creates the environment: a build may then begin, for which it must be there, while the rest is fetched. HONE_PINS,
+# creates the environment, without pip: a build may then begin, for which it must be there, while the rest is fetched. HONE_PINS,
 # HONE_MODULE and HONE_VARIABLE make it an environment of another kind (make triton).
 set -eu
 
@@ -13,11 +13,14 @@ module=${HONE_MODULE:-torch}
 stamp=$venv/hone-requirements.txt
 python=${HONE_PYTHON_BASE:-python3}
 
-if ! [ -x "$venv/bin/pip" ]; then
+if ! [ -x "$venv/bin/python" ]; then
   echo "setup_python: creating $venv with $("$python" --version)"
-  "$python" -m venv "$venv"
+  "$python" -m venv --without-pip "$venv"
 fi
 if [ "${1:-}" = --begin ]; then exit 0; fi
+if ! [ -x "$venv/bin/pip" ]; then
+  "$venv/bin/python" -m ensurepip --default-pip >/dev/null
+fi
 if cmp -s "$pins" "$stamp"; then
   echo "setup_python: $venv is up to date"
 else
