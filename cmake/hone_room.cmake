@@ -4,7 +4,8 @@
 # hone_NAME_slow_test and so on, of which ctest runs each test by itself. The name of the file says the label, and the label
 # when it runs:
 #   *_test.cc        unit   `make check`, side by side
-#   *_slow_test.cc   slow   `make check`, side by side; its tests whose names begin with Long are labelled long
+#   *_slow_test.cc   slow   `make check`, side by side; of both, suites whose names begin with Long are labelled long,
+#                           and here single tests
 #   *_timed_test.cc  timed  `make check`, one by one, because it measures time or is held to tight deadlines
 #   *_long_test.cc   long   `make check-long`
 # A LIGHT room's own computing takes no time worth optimising for: it is compiled with HONE_LIGHT_OPTIONS.
@@ -153,8 +154,12 @@ function(hone_room name)
     if(cost_of_${program})
       set(cost ${cost_of_${program}})
     endif()
-    if(label STREQUAL "slow")
-      set(others "-Long*:*.Long*")
+    if(label MATCHES "^(unit|slow)$")
+      set(long "Long*")
+      if(label STREQUAL "slow")
+        string(APPEND long ":*.Long*")
+      endif()
+      set(others "-${long}")
       if(program STREQUAL "hone_${name}_slow_test")
         foreach(suite ${ARG_TOGETHER})
           string(APPEND others ":*${suite}.*")
@@ -163,8 +168,8 @@ function(hone_room name)
         endforeach()
       endif()
       gtest_discover_tests(${program} DISCOVERY_MODE PRE_TEST TEST_FILTER "${others}"
-        PROPERTIES LABELS slow TIMEOUT ${timeout} COST ${cost})
-      gtest_discover_tests(${program} DISCOVERY_MODE PRE_TEST TEST_FILTER "Long*:*.Long*"
+        PROPERTIES LABELS ${label} TIMEOUT ${timeout} COST ${cost})
+      gtest_discover_tests(${program} DISCOVERY_MODE PRE_TEST TEST_FILTER "${long}"
         PROPERTIES LABELS long TIMEOUT 7200)
     else()
       gtest_discover_tests(${program} DISCOVERY_MODE PRE_TEST PROPERTIES LABELS ${label} TIMEOUT ${timeout} COST ${cost})
