@@ -4,7 +4,8 @@
 # hone_NAME_slow_test and so on, of which ctest runs each test by itself. The name of the file says the label, and the label
 # when it runs:
 #   *_test.cc        unit   `make check`, side by side
-#   *_slow_test.cc   slow   `make check`, side by side; its tests whose names begin with Long are labelled long
+#   *_slow_test.cc   slow   `make check`, side by side; of both, suites whose names begin with Long are labelled long,
+#                           and here single tests
 #   *_timed_test.cc  timed  `make check`, one by one, because it measures time or is held to tight deadlines
 #   *_long_test.cc   long   `make check-long`
 # A LIGHT room's own computing takes no time worth optimising for: it is compiled with HONE_LIGHT_OPTIONS.
@@ -20,8 +21,54 @@
 # This changes what is fast, not what is allowed. The presets develop, debug and sanitize compile each source by
 # itself, so every source includes what it uses; and what anonymous namespaces declare has another name in each
 # file of a room (scripts/check_rooms.py), so that nothing means something else beside another file.
+# Sources that read nlohmann/json.hpp, whose templates take a unit five seconds, come first, so that few units have them.
 option(HONE_UNITY "Compile a room's sources a dozen at a time" OFF)
 set(HONE_UNITY_SOURCES 12)
+
+# Our headers that bring it along, found by what they include, until there are no more.
+function(hone_json_headers out)
+  file(GLOB_RECURSE headers RELATIVE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/src/hone/*.h)
+  set(json nlohmann/json.hpp)
+  set(more TRUE)
+  while(more)
+    set(more FALSE)
+    set(others)
+    list(JOIN json "|" names)
+    foreach(header ${headers})
+      file(STRINGS ${CMAKE_SOURCE_DIR}/src/${header} found REGEX "^#include [<\"](${names})[>\"]")
+      if(found)
+        list(APPEND json ${header})
+        set(more TRUE)
+      else()
+        list(APPEND others ${header})
+      endif()
+    endforeach()
+    set(headers ${others})
+  endwhile()
+  set(${out} ${json} PARENT_SCOPE)
+endfunction()
+if(HONE_UNITY)
+  hone_json_headers(HONE_JSON_HEADERS)
+endif()
+
+# Puts the sources of the list named by `list` in the order in which they are compiled together.
+function(hone_unity_order list)
+  if(NOT HONE_UNITY)
+    return()
+  endif()
+  list(JOIN HONE_JSON_HEADERS "|" names)
+  set(rest)
+  set(first)
+  foreach(source ${${list}})
+    file(STRINGS ${source} found REGEX "^#include [<\"](${names})[>\"]")
+    if(found)
+      list(APPEND first ${source})
+    else()
+      list(APPEND rest ${source})
+    endif()
+  endforeach()
+  set(${list} ${first} ${rest} PARENT_SCOPE)
+endfunction()
 
 function(hone_room name)
   cmake_parse_arguments(ARG "APART;LIGHT" "" "ROOMS;USES;BUSY;FIRST;ALONE;TOGETHER" ${ARGN})
@@ -30,6 +77,8 @@ function(hone_room name)
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_(test|main)\\.cc$")
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  hone_unity_order(sources)
+  hone_unity_order(tests)
   set(links Threads::Threads ${HONE_FMT} nlohmann_json::nlohmann_json ${ARG_USES})
   set_property(GLOBAL APPEND PROPERTY HONE_USES ${links})  # for cmake/hone_install.cmake
   foreach(room ${ARG_ROOMS})
@@ -109,8 +158,12 @@ function(hone_room name)
     if(cost_of_${program})
       set(cost ${cost_of_${program}})
     endif()
-    if(label STREQUAL "slow")
-      set(others "-Long*:*.Long*")
+    if(label MATCHES "^(unit|slow)$")
+      set(long "Long*")
+      if(label STREQUAL "slow")
+        string(APPEND long ":*.Long*")
+      endif()
+      set(others "-${long}")
       if(program STREQUAL "hone_${name}_slow_test")
         foreach(suite ${ARG_TOGETHER})
           string(APPEND others ":*${suite}.*")
@@ -119,8 +172,8 @@ function(hone_room name)
         endforeach()
       endif()
       gtest_discover_tests(${program} DISCOVERY_MODE PRE_TEST TEST_FILTER "${others}"
-        PROPERTIES LABELS slow TIMEOUT ${timeout} COST ${cost})
-      gtest_discover_tests(${program} DISCOVERY_MODE PRE_TEST TEST_FILTER "Long*:*.Long*"
+        PROPERTIES LABELS ${label} TIMEOUT ${timeout} COST ${cost})
+      gtest_discover_tests(${program} DISCOVERY_MODE PRE_TEST TEST_FILTER "${long}"
         PROPERTIES LABELS long TIMEOUT 7200)
     else()
       gtest_discover_tests(${program} DISCOVERY_MODE PRE_TEST PROPERTIES LABELS ${label} TIMEOUT ${timeout} COST ${cost})

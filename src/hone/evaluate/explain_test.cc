@@ -156,12 +156,14 @@ TEST_F(Explain, what_only_a_sanitizer_sees_is_found_by_one) {
   EXPECT_THAT(said->reason + said->detail, HasSubstr("kernel.cc:11")) << said->reason << said->detail;
 }
 
-TEST_F(Explain, names_no_shape_that_a_verdict_was_drawn_at) {
+class LongExplain : public Explain {};
+
+void names_no_secret_shape(const task::Task& task, int rounds) {
   // As long as no number of a message is: four digits are found by chance among those of a wrong value.
   Loader loader(task, *target::cpp_toolchain(), 1);
   const kernel::Kernel kernel = cpp_kernel("  for (int64_t j = 0; j < D; ++j) y[row * D + j] = 3;");
   std::set<task::Bindings> secret;
-  for (int round = 0; round < 20; ++round) {
+  for (int round = 0; round < rounds; ++round) {
     Spent spent;
     const auto said = explain(kernel, {VerdictKind::kWrong, "y is off (shape: B=791979197919 D=3)", "B=791979197919", {}}, loader, secret, spent);
     ASSERT_TRUE(said);
@@ -180,6 +182,9 @@ TEST_F(Explain, names_no_shape_that_a_verdict_was_drawn_at) {
     EXPECT_FALSE(plain.reason.empty());
   }
 }
+
+TEST_F(Explain, names_no_shape_that_a_verdict_was_drawn_at) { names_no_secret_shape(task, 6); }
+TEST_F(LongExplain, names_no_shape_that_a_verdict_was_drawn_at) { names_no_secret_shape(task, 20); }
 
 }  // namespace
 }  // namespace hone::evaluate

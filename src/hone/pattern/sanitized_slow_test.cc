@@ -2,8 +2,10 @@
 // wrong about one of the two.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <ostream>
 
+#include "hone/base/testing/covering.h"
 #include "hone/evaluate/sanitize.h"
 #include "hone/pattern/library.h"
 #include "hone/target/simt_device.h"
@@ -25,7 +27,9 @@ void expect_nothing(const Case& c, const std::shared_ptr<target::Toolchain>& too
                     const std::vector<task::Bindings>& hidden) {
   evaluate::Loader loader(task, toolchain, 2);
   ASSERT_FALSE(offers.empty()) << c.name;
-  for (const Offer& offer : offers) {
+  for (size_t i = 0; i < offers.size(); ++i) {
+    if (!base::testing::takes_item(i % 3, std::min<size_t>(3, offers.size()))) continue;  // every third
+    const Offer& offer = offers[i];
     std::vector<task::Bindings> shapes;
     for (const task::Bindings& shape : hidden) {
       const auto fits = kernel::applies(offer.kernel, shape, loader.limits_for(offer.kernel));
@@ -62,24 +66,27 @@ TEST_P(SanitizedOnCards, FindsNothing) {
   expect_nothing(c, std::move(*simt), offers_gpu(task, kernel::Language::kCuda, why_not), task, evaluate::hidden_shapes(task, 7, 1 << 12, 0));
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Integers, SanitizedOnCards,
-    testing::Values(Case{"products", "y = prod(x, axis=-1)", {"x=i32[B,D]"}, "B=10,D=30"}, Case{"running_products", "y = cumprod(x, axis=-1)", {"x=i32[B,D]"}, "B=10,D=50"},
-                    Case{"sums", "y = sum(x * x, axis=-1)", {"x=i64[B,D]"}, "B=10,D=50"}, Case{"casts", "y = i8(x)", {"x=f32[N]"}, "N=1000"}),
-    [](const auto& parameter) { return std::string(parameter.param.name); });
+const Case kIntegers[] = {{"products", "y = prod(x, axis=-1)", {"x=i32[B,D]"}, "B=10,D=30"},
+                          {"running_products", "y = cumprod(x, axis=-1)", {"x=i32[B,D]"}, "B=10,D=50"},
+                          {"sums", "y = sum(x * x, axis=-1)", {"x=i64[B,D]"}, "B=10,D=50"},
+                          {"casts", "y = i8(x)", {"x=f32[N]"}, "N=1000"}};
 
-INSTANTIATE_TEST_SUITE_P(
-    Patterns, Sanitized,
-    testing::Values(Case{"softmax", "y = softmax(x, axis=-1)", {"x=f32[B,D]"}, "B=64,D=64"},
-                    Case{"columns", "y = softmax(x, axis=0)", {"x=f32[B,D]"}, "B=64,D=64"},
-                    Case{"layer_norm", "y = layer_norm(x, w, b)", {"x=f32[B,D]", "w=f32[D]", "b=f32[D]"}, "B=64,D=64"},
-                    Case{"half_precision", "y = gelu(x) * 2", {"x=bf16[B,D]"}, "B=64,D=64"},
-                    Case{"sum", "y = sum(x, axis=-1)", {"x=f32[B,D]"}, "B=64,D=64"},
-                    Case{"argmax", "y = argmax(x, axis=-1)", {"x=f32[B,D]"}, "B=64,D=64"},
-                    Case{"integers", "y = x * 3 + 1", {"x=i32[N]"}, "N=64"},
-                    Case{"product", "y = relu(x @ w + b)", {"x=f32[M,K]", "w=f32[K,N]", "b=f32[N]"}, "K=64,M=64,N=64"},
-                    Case{"scan", "y = cumsum(x, axis=-1)", {"x=f32[B,D]"}, "B=64,D=64"}),
-    [](const auto& parameter) { return std::string(parameter.param.name); });
+const Case kPatterns[] = {{"softmax", "y = softmax(x, axis=-1)", {"x=f32[B,D]"}, "B=64,D=64"},
+                          {"columns", "y = softmax(x, axis=0)", {"x=f32[B,D]"}, "B=64,D=64"},
+                          {"layer_norm", "y = layer_norm(x, w, b)", {"x=f32[B,D]", "w=f32[D]", "b=f32[D]"}, "B=64,D=64"},
+                          {"half_precision", "y = gelu(x) * 2", {"x=bf16[B,D]"}, "B=64,D=64"},
+                          {"sum", "y = sum(x, axis=-1)", {"x=f32[B,D]"}, "B=64,D=64"},
+                          {"argmax", "y = argmax(x, axis=-1)", {"x=f32[B,D]"}, "B=64,D=64"},
+                          {"integers", "y = x * 3 + 1", {"x=i32[N]"}, "N=64"},
+                          {"product", "y = relu(x @ w + b)", {"x=f32[M,K]", "w=f32[K,N]", "b=f32[N]"}, "K=64,M=64,N=64"},
+                          {"scan", "y = cumsum(x, axis=-1)", {"x=f32[B,D]"}, "B=64,D=64"}};
+
+std::string case_name(const testing::TestParamInfo<Case>& parameter) { return parameter.param.name; }
+
+INSTANTIATE_TEST_SUITE_P(Integers, SanitizedOnCards, testing::ValuesIn(kIntegers), case_name);
+INSTANTIATE_TEST_SUITE_P(LongIntegers, SanitizedOnCards, testing::ValuesIn(kIntegers), case_name);
+INSTANTIATE_TEST_SUITE_P(Patterns, Sanitized, testing::ValuesIn(kPatterns), case_name);
+INSTANTIATE_TEST_SUITE_P(LongPatterns, Sanitized, testing::ValuesIn(kPatterns), case_name);
 
 }  // namespace
 }  // namespace hone::pattern::sanitized_slow_cases

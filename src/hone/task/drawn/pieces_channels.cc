@@ -171,11 +171,11 @@ Value convolution(Sketch& s, const Value& given, const std::string& out, const W
 Value transposed_convolution(Sketch& s, const Value& given, const std::string& out, int bias_percent) {
   const Value x = calm(s, given, true);
   const bool bias = s.chance(bias_percent);
-  struct Kind {
+  struct Form {
     int64_t kernel, stride, padding, output_padding, dilation;
   };
-  constexpr Kind kKinds[] = {{4, 2, 1, 0, 1}, {2, 2, 0, 0, 1}, {3, 2, 1, 1, 1}, {3, 1, 1, 0, 1}, {5, 3, 1, 0, 1}, {3, 2, 2, 1, 2}};
-  const Kind& kind = kKinds[s.below(6)];
+  constexpr Form kForms[] = {{4, 2, 1, 0, 1}, {2, 2, 0, 0, 1}, {3, 2, 1, 1, 1}, {3, 1, 1, 0, 1}, {5, 3, 1, 0, 1}, {3, 2, 2, 1, 2}};
+  const Form& kind = kForms[s.below(6)];
   const std::string axes = std::to_string(spatial(x));
   Extents weight{x.dims[1], out};
   for (size_t i = 0; i < spatial(x); ++i) weight.push_back(std::to_string(kind.kernel));
