@@ -54,7 +54,9 @@ KeyMap key_map(const task::ConcreteGraph& graph, int output, const Box& box) {
   map.keys = operand_box(graph, chosen_by, 0, at);
   const auto axis =
       static_cast<size_t>(map.sorted ? int_attr(node, "axis") : ints_attr(node, "axes").front());
+  map.falling = map.sorted ? bool_attr(node, "descending") : node.prim == Prim::kArgMax;
   map.kept = at.extent[axis];
+  map.first = map.sorted ? at.start[axis] : 0;
   map.length = map.keys.extent[axis];
   for (size_t d = axis + 1; d < at.extent.size(); ++d) map.inner *= at.extent[d];
   return map;

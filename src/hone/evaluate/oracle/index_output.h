@@ -16,7 +16,9 @@ struct KeyMap {
   int64_t kept = 1;     ///< ranks held along the axis: 1 for kArgMax and kArgMin
   int64_t length = 1;   ///< values along the axis
   int64_t inner = 1;
+  int64_t first = 0;    ///< the first rank held
   bool sorted = false;  ///< kArgSort
+  bool falling = true;  ///< rank 0 is the largest: kArgMax, and kArgSort where it says so
   [[nodiscard]] int64_t key_of(int64_t element, int64_t index) const {
     const int64_t outer = element / inner / kept;
     return (outer * length + index) * inner + element % inner;

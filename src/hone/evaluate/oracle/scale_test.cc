@@ -231,6 +231,43 @@ TEST(Scale, zero_times_what_is_infinite_in_f16_is_nobodys_to_say) {
   EXPECT_LT(y.scale[1], 10);
 }
 
+TEST(Scale, what_a_program_as_its_types_say_makes_of_what_f16_does_not_hold_is_nobodys_to_say) {
+  // Infinities of both signs meet, are multiplied by zeros, and are hidden by functions that are flat there.
+  size_t lost = 0, judged = 0;
+  for (const char* compute :
+       {"h = x @ w; k = g @ v; n = tanh(h + k * sigmoid(h - k)); z = sigmoid(h + k); y = (1.0 - z) * n + z * g", "y = erf(x @ w - g @ v)",
+        "y = atan(x @ w - g @ v)", "y = maximum(x @ w - g @ v, 0.0)", "y = where(x @ w > g @ v, x @ w, g @ v)", "y = relu(x @ w - g @ v) @ v", "y = softmax(x @ w - g @ v, axis=-1)",
+        "y = sign(x @ w - g @ v) * g", "y = clamp(x @ w - g @ v, -1.0, 1.0)", "y = sin(x @ w) * cos(g @ v)", "y = 1.0 / (1.0 + (x @ w) * (g @ v))", "y = max(x @ w - g @ v, axis=-1)",
+        "y = mean(silu(x @ w - g @ v), axis=-1)", "y = cumsum(tanh(x @ w - g @ v), axis=-1)", "y = rms_norm(gelu(x @ w) - gelu(g @ v))", "y = exp(-abs(x @ w - g @ v))",
+        "y = sqrt(abs(x @ w - g @ v) + 1.0)", "y = log(abs(x @ w - g @ v) + 1.0)", "y = f32(tanh(x @ w - g @ v))"})
+    for (const Family family : {Family::kMantissa, Family::kLarge})
+      for (uint64_t seed = 0; seed < 3; ++seed) {
+        Case c(compute, {"x=f16[20,64]", "w=f16[64,48]", "g=f16[20,48]", "v=f16[48,48]"});
+        for (size_t i = 0; i < c.data.size(); ++i) draw(c.task.inputs[i], c.shape(i), 1, family, 10 * seed + i, c.data[i].data());
+        const Answer ideal = c.answer();
+        c.graph = as_typed(c.graph);
+        const Answer typed = c.answer(Arithmetic::kF32);
+        for (size_t i = 0; i < ideal.value.size(); ++i) {
+          (ideal.scale[i] >= kRangeLostAtLeast ? lost : judged) += 1;
+          if (std::isfinite(typed.value[i]) || !std::isfinite(round_to(c.output_type(), ideal.value[i]))) continue;
+          // A number near the end may be rounded to the infinity beyond it.
+          const double unit = task::unit_roundoff(c.output_type());
+          if (std::isinf(typed.value[i]) && std::abs(ideal.value[i]) + 2 * unit * ideal.scale[i] >= task::largest(c.output_type())) continue;
+          EXPECT_TRUE(ideal.scale[i] >= kRangeLostAtLeast && std::isfinite(ideal.scale[i]))
+              << compute << " " << name_of(family) << " " << seed << " [" << i << "]: " << typed.value[i] << " for " << ideal.value[i] << " with scale " << ideal.scale[i];
+        }
+      }
+  EXPECT_GT(lost, judged / 10);
+  EXPECT_GT(judged, lost);
+}
+
+TEST(Scale, a_large_number_of_f32_is_not_lost) {
+  // What hangs on exp(400) is as sure as ever: both programs have 0.
+  Case c("y = 1.0 / (1.0 + exp(x * g))", {"x=f32[1]", "g=f32[1]"});
+  c.set(0, {20}), c.set(1, {20});
+  EXPECT_LT(c.answer().scale[0], kRangeLostAtLeast);
+}
+
 TEST(Scale, a_result_has_no_rounding_of_its_own_added) {
   // x @ w cancels here and there: added up in f16 it would be far beyond, and one more rounding would hide that.
   Case narrow("y = x @ w", {"x=f16[40,64]", "w=f16[64,48]"}), wide("y = f32(x) @ f32(w)", {"x=f16[40,64]", "w=f16[64,48]"});

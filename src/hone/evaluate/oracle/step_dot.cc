@@ -7,6 +7,7 @@
 #include "hone/evaluate/oracle/contraction.h"
 #include "hone/evaluate/oracle/kernels/kernels.h"
 #include "hone/evaluate/oracle/number.h"
+#include "hone/evaluate/oracle/product_range.h"
 #include "hone/evaluate/oracle/region.h"
 #include "hone/evaluate/oracle/step.h"
 
@@ -114,6 +115,20 @@ bool bytes_factors(const Step& step) {
   return step.node().prim == task::Prim::kDot && task::is_f8(kept_type(step, 0)) && task::is_f8(kept_type(step, 1));
 }
 
+/// An element that is lost (is_lost_number() of scale_rules.inc) is so for every result that it has a part in, whatever it is multiplied by: NaN times
+/// zero is NaN.
+void lose_lines(const Matrix& m, int64_t lines, int64_t depth, double* results, int64_t line, int64_t other_lines, int64_t other) {
+  if (!m.scale) return;
+  for (int64_t i = 0; i < lines; ++i) {
+    bool lost = false;
+    for (int64_t k = 0; k < depth && !lost; ++k) {
+      const int64_t at = i * m.outer + k * m.contracted;
+      lost = m.scale[at] >= kRangeLostAtLeast && std::isfinite(m.scale[at]) && std::abs(m.value[at]) < 0x1p200;
+    }
+    for (int64_t j = 0; lost && j < other_lines; ++j) results[i * line + j * other] += kRangeLost;
+  }
+}
+
 }  // namespace
 
 void accumulate_product(const ProductRules& rules, const Product& p) {
@@ -140,6 +155,8 @@ void accumulate_product(const ProductRules& rules, const Product& p) {
   if (!p.a.scale && !p.b.scale) add(magnitude(p.a.value, p.a), magnitude(p.b.value, p.b));
   if (p.b.scale) add(magnitude(p.a.value, p.a), plain(p.b.scale, p.b));
   if (p.a.scale) add(plain(p.a.scale, p.a), magnitude(p.b.value, p.b));
+  lose_lines(p.a, p.m, p.depth, p.scale, p.c_row, p.n, p.c_column);
+  lose_lines(p.b, p.n, p.depth, p.scale, p.c_column, p.m, p.c_row);
 }
 
 ProductRules product_rules(const Step& step) {

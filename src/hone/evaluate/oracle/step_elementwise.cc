@@ -122,6 +122,7 @@ Tensor unary_step(const Step& step) {
     }
     finish.add(n, out.value + i, out.scale + i);
     settle_elementwise(step, n, x, sx, nullptr, nullptr, out.value + i, out.scale + i);
+    if (sx && task::is_float(step.node().type.dtype)) k.keep_lost(n, x, sx, out.value + i, out.scale + i);
   }
   return out.tensor;
 }
@@ -163,6 +164,9 @@ Tensor binary_step(const Step& step) {
     settle_elementwise(step, n, x, a.exact() ? nullptr : sx, y, b.exact() ? nullptr : sy, out.value + i, out.scale + i);
     keep_open(step, n, sx, sy, out.scale + i);
     if (less_its_extreme) k.less_extreme(n, x, sx, y, out.scale + i);
+    if (!task::is_float(type)) continue;  // a comparison's outcome is open, and no more than that
+    k.keep_lost(n, x, sx, out.value + i, out.scale + i);
+    k.keep_lost(n, y, sy, out.value + i, out.scale + i);
   }
   return out.tensor;
 }

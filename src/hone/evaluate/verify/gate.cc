@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "hone/evaluate/oracle/certainty.h"
 #include "hone/evaluate/oracle/index_output.h"
@@ -143,8 +145,45 @@ void for_each_run(const Shape& shape, const Box& box, Run run) {
   }
 }
 
-/// Judges a box of indices by the values at them: any index of an equal value is right. A sort must
-/// also name each element once.
+/// Values along one line that are known up to an allowance each, and what may stand at each rank. Each value lies in an interval; the value at a
+/// rank lies between the numbers at that rank of all lower ends and of all upper ends, as moving a value up moves no rank down.
+class Ranks {
+ public:
+  /// `key(i)` and `scale(i)` of `length` values, allowed `tolerance` times its scale each. NaNs come first, as last, where `nan_first`.
+  template <class Key, class Scale>
+  Ranks(int64_t length, bool falling, bool nan_first, double tolerance, const Key& key, const Scale& scale) {
+    low_.resize(static_cast<size_t>(length));
+    high_.resize(low_.size());
+    for (int64_t i = 0; i < length; ++i) {
+      const Interval at = interval(key(i), tolerance * scale(i));
+      const double nan = nan_first == falling ? HUGE_VAL : -HUGE_VAL;
+      low_[static_cast<size_t>(i)] = std::isnan(key(i)) ? nan : at.low;
+      high_[static_cast<size_t>(i)] = std::isnan(key(i)) ? nan : at.high;
+    }
+    for (auto* ends : {&low_, &high_}) {
+      std::ranges::sort(*ends);
+      if (falling) std::ranges::reverse(*ends);
+    }
+  }
+  /// Whether a value `key` that may move by `allowed` can stand at `rank`.
+  [[nodiscard]] bool may_stand(int64_t rank, double key, double allowed) const {
+    const Interval at = interval(key, allowed);
+    return at.high >= low_[static_cast<size_t>(rank)] && at.low <= high_[static_cast<size_t>(rank)];
+  }
+
+ private:
+  struct Interval {
+    double low, high;
+  };
+  static Interval interval(double key, double allowed) {
+    if (!(allowed < HUGE_VAL)) return {-HUGE_VAL, HUGE_VAL};
+    return {key - allowed, key + allowed};
+  }
+  std::vector<double> low_, high_;
+};
+
+/// Judges a box of indices by the values at them: any index of an equal value is right, and of computed values any that roundings may
+/// have put there. A sort must also name each element once.
 class IndexJudge {
  public:
   IndexJudge(const task::ConcreteGraph& graph, int output, const Box& box, const Answer& answer,
@@ -155,6 +194,7 @@ class IndexJudge {
     if (!keys.scale.empty())
       tolerance_ = kAmbiguous / kUnit * task::unit_roundoff(graph.graph.node(node).type.dtype);
     if (map_.sorted) named_.resize(keys.value.size());
+    if (tolerance_ > 0) ranks_.resize(keys.value.size() / static_cast<size_t>(std::max<int64_t>(1, map_.length)));
   }
 
   void judge(int64_t element, double found, int64_t index, OutputError& error) {
@@ -176,7 +216,18 @@ class IndexJudge {
     if (map_.sorted && std::exchange(named_[mine], 1)) return false;
     const double a = keys_.value[mine], b = keys_.value[best];
     if (a == b || (std::isnan(a) && std::isnan(b))) return true;
-    return tolerance_ > 0 && std::abs(a - b) <= tolerance_ * (keys_.scale[mine] + keys_.scale[best]);
+    if (tolerance_ == 0 || std::isnan(a) || std::isnan(b)) return false;
+    return ranks_of(element).may_stand(map_.first + element / map_.inner % map_.kept, a, tolerance_ * keys_.scale[mine]);
+  }
+  /// Of the line that an element of the box belongs to; made when first asked for, as few elements are not where they are expected.
+  const Ranks& ranks_of(int64_t element) {
+    const int64_t outer = element / map_.inner / map_.kept, inner = element % map_.inner;
+    auto& ranks = ranks_[static_cast<size_t>(outer * map_.inner + inner)];
+    const auto at = [&](int64_t i) { return static_cast<size_t>(map_.key_of(element, i)); };
+    if (!ranks)
+      ranks.emplace(map_.length, map_.falling, map_.falling || !map_.sorted, tolerance_, [&](int64_t i) { return keys_.value[at(i)]; },
+                    [&](int64_t i) { return keys_.scale[at(i)]; });
+    return *ranks;
   }
 
   KeyMap map_;
@@ -184,6 +235,7 @@ class IndexJudge {
   const Answer& keys_;
   double tolerance_ = 0;
   std::vector<uint8_t> named_;
+  std::vector<std::optional<Ranks>> ranks_;  ///< a line each
 };
 
 }  // namespace

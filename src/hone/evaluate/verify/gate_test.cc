@@ -1,13 +1,17 @@
 #include "hone/evaluate/verify/bounds.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <limits>
-#include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
+#include <numeric>
+#include <random>
 #include <set>
+#include <vector>
 
 #include "hone/base/random.h"
 #include "hone/evaluate/oracle/testing.h"
@@ -695,6 +699,39 @@ TEST(Gate, computed_values_may_tie_within_their_rounding) {
   EXPECT_EQ(mismatches(c, {0}), 0);
   EXPECT_EQ(mismatches(c, {1}), 0);
   EXPECT_EQ(mismatches(c, {2}), 1);
+}
+
+TEST(Gate, sure_values_make_room_for_unsure_ones_in_an_order) {
+  // Every other value is what a large product and its opposite leave, with the roundings of both; those between are as good as exact. One of the
+  // first may come before or after many of the second, and each of these then stands at another rank.
+  constexpr int kCount = 512;
+  for (const bool descending : {false, true})
+    for (const uint64_t seed : {1, 2, 3}) {
+      Case c(fmt::format("y = argsort(x * s + b, axis=1, descending={})", descending), {"x=f32[1,512]", "s=f32[1,512]", "b=f32[1,512]"});
+      std::mt19937_64 random(seed);
+      std::uniform_real_distribution<double> small(0, 1e-4), large(1000, 2000);
+      std::vector<double> x(kCount), s(kCount), b(kCount);
+      std::vector<float> found(kCount);
+      for (size_t i = 0; i < kCount; ++i) {
+        x[i] = i % 2 ? static_cast<float>(large(random)) : 0;
+        s[i] = static_cast<float>(1 + small(random));
+        const volatile float product = static_cast<float>(x[i]) * static_cast<float>(s[i]);  // rounded before it is added to
+        b[i] = static_cast<float>(small(random) - product);
+        found[i] = product + static_cast<float>(b[i]);
+      }
+      c.set(0, x), c.set(1, s), c.set(2, b);
+      std::vector<int64_t> order(kCount);
+      std::iota(order.begin(), order.end(), 0);
+      std::ranges::stable_sort(order, [&](int64_t i, int64_t j) { return descending ? found[j] < found[i] : found[i] < found[j]; });
+      EXPECT_EQ(mismatches(c, order), 0) << seed;
+      // Of the sure ones none may stand far from its place.
+      std::vector<int64_t> wrong = order;
+      const auto sure = [](int64_t i) { return i % 2 == 0; };
+      std::swap(*std::ranges::find_if(wrong, sure), *std::find_if(wrong.rbegin(), wrong.rend(), sure));
+      EXPECT_GE(mismatches(c, wrong), 1) << seed;
+      std::ranges::reverse(order);
+      EXPECT_GE(mismatches(c, order), kCount / 8) << seed;
+    }
 }
 
 TEST(Gate, what_is_made_of_exact_numbers_and_held_decides) {

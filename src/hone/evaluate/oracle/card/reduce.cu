@@ -141,12 +141,26 @@ HONE_ORACLE_FUNCTION void for_elements(Do what) {
   }
 }
 
+/// As Kernels::keep_lost, of one operand.
+HONE_ORACLE_FUNCTION void keep_lost(double x, double d, double& v, double& s) {
+  if (!is_lost_number(x, d)) return;
+  v = kept_lost_value(v);
+  s = lost();
+}
+
+template <Op op>
+constexpr bool kMakesTruth = op == Op::kEq || op == Op::kNe || op == Op::kLt || op == Op::kLe || op == Op::kGt || op == Op::kGe || op == Op::kAnd ||
+                             op == Op::kOr || op == Op::kXor || op == Op::kNot || op == Op::kIsNan || op == Op::kIsInf;
+
 template <Op op, class Value, class Moved>
 HONE_ORACLE_FUNCTION void unary(const Instruction& i, Registers& r, Value value, Moved moved) {
   for_elements<op>([&](int e) {
     const double x = r.value[i.a][e], d = r.scale[i.a][e], v = rounded_result(i, value(x));
     r.value[i.out][e] = held_result(i, v);
-    if (i.flags & kScaled) r.scale[i.out][e] = i.flags & kExactA && i.least == 0 ? at_least_own(v, i.own, 0.0) : result_scale(i, i.flags & kExactA ? 0.0 : moved(x, d, v), v);
+    if (!(i.flags & kScaled)) return;
+    r.scale[i.out][e] = i.flags & kExactA && i.least == 0 ? at_least_own(v, i.own, 0.0) : result_scale(i, i.flags & kExactA ? 0.0 : moved(x, d, v), v);
+    if constexpr (!kMakesTruth<op>)
+      if (!(i.flags & kExactA)) keep_lost(x, d, r.value[i.out][e], r.scale[i.out][e]);
   });
 }
 
@@ -156,8 +170,12 @@ HONE_ORACLE_FUNCTION void binary(const Instruction& i, Registers& r, Value value
     const double p = r.value[i.a][e], q = r.value[i.b][e], s = r.scale[i.a][e], t = r.scale[i.b][e], v = rounded_result(i, value(p, q));
     r.value[i.out][e] = held_result(i, v);
     if (!(i.flags & kScaled)) return;
-    const double d = operand_scale(i, kExactA, p, s), result = result_scale(i, moved(p, d, q, operand_scale(i, kExactB, q, t), v), v);
+    const double d = operand_scale(i, kExactA, p, s), f = operand_scale(i, kExactB, q, t), result = result_scale(i, moved(p, d, q, f, v), v);
     r.scale[i.out][e] = i.flags & kLessExtreme ? less_extreme_scale(p, d, q, result) : result;
+    if constexpr (!kMakesTruth<op>) {
+      keep_lost(p, d, r.value[i.out][e], r.scale[i.out][e]);
+      keep_lost(q, f, r.value[i.out][e], r.scale[i.out][e]);
+    }
   });
 }
 

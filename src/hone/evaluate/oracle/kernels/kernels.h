@@ -57,6 +57,8 @@ struct Kernels {
 
   /// s = the scale of x - m, which was s, where m is x's own largest or least element (less_extreme_scale())
   void (*less_extreme)(int64_t n, const double* x, const double* sx, const double* m, double* s);
+  /// y and s, made of x, where x is lost (is_lost_number()): lost as well
+  void (*keep_lost)(int64_t n, const double* x, const double* sx, double* y, double* s);
 
   /// y = (double)(float)y
   void (*round_f32)(int64_t n, double* y);
