@@ -355,26 +355,41 @@ void HiddenTrial::ask_of_order(Verdict& verdict, Stage& stage, target::Session& 
     verdict.clue->looks += std::string(verdict.clue->looks.empty() ? "" : "; ") + kHangsOnOrder;
 }
 
+namespace {
+
+/// What another machine has another number of, as plans call it and as people do. Of multiprocessors no plan is made for more than there are; threads
+/// take turns.
+struct Workers {
+  const char *symbol, *word;
+  bool at_most_all;
+};
+constexpr Workers kWorkers[] = {{"SMS", "multiprocessor", true}, {"THREADS", "thread", false}};
+
+}  // namespace
+
 kernel::Limits HiddenTrial::limits_at(const kernel::Kernel& kernel, const task::Bindings& bindings) const {
   constexpr uint64_t kMostOfFew = 8;
   const kernel::Limits limits = loader_.limits_for(kernel);
-  const auto all = limits.find("SMS");
   base::Rng rng(base::secret_seed());
-  if (all == limits.end() || rng.below(2) == 0) return limits;
+  if (rng.below(2) == 0) return limits;
   // Where tensors are larger than hidden ones usually are, a few multiprocessors' running sums would be as long as no workload has them.
   if (!is_small(loader_.task(), bindings, kMostHiddenElements, std::numeric_limits<double>::infinity())) return limits;
-  kernel::Limits fewer = limits;
-  fewer["SMS"] = 1 + static_cast<int64_t>(rng.below(std::min(kMostOfFew, static_cast<uint64_t>(all->second))));
-  const auto fits = kernel::applies(kernel, bindings, fewer);
-  return fits && *fits ? fewer : limits;
+  kernel::Limits others = limits;
+  for (const Workers& workers : kWorkers)
+    if (const auto all = others.find(workers.symbol); all != others.end())
+      all->second = 1 + static_cast<int64_t>(rng.below(workers.at_most_all ? std::min(kMostOfFew, static_cast<uint64_t>(all->second)) : kMostOfFew));
+  const auto fits = kernel::applies(kernel, bindings, others);
+  return fits && *fits ? others : limits;
 }
 
 Result<Verdict> HiddenTrial::check_at(const kernel::Kernel& kernel, const task::Bindings& bindings, Stage& stage,
                                      std::chrono::seconds deadline, bool thorough) {
-  const kernel::Limits limits = limits_at(kernel, bindings);
+  const kernel::Limits limits = limits_at(kernel, bindings), usual = loader_.limits_for(kernel);
   HONE_TRY(Verdict verdict, check_planned(kernel, bindings, limits, stage, deadline, thorough));
-  if (const auto sms = limits.find("SMS"); !verdict.accepted() && sms != limits.end() && limits != loader_.limits_for(kernel) && kernel.source.find("SMS") != std::string::npos)
-    verdict.reason += fmt::format(" (with a plan for {} multiprocessor{})", sms->second, sms->second == 1 ? "" : "s");
+  for (const Workers& workers : kWorkers)
+    if (const auto count = limits.find(workers.symbol); !verdict.accepted() && count != limits.end() && count->second != usual.at(workers.symbol) &&
+                                                        kernel.source.find(workers.symbol) != std::string::npos)
+      verdict.reason += fmt::format(" (with a plan for {} {}{})", count->second, workers.word, count->second == 1 ? "" : "s");
   return verdict;
 }
 

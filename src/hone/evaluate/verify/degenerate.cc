@@ -97,6 +97,7 @@ constexpr int64_t kScreenPart = 1 << 20;
 /// Draws of every family, and twice so many of whole lines, until a truth value or an integer that was one and the same everywhere varies: whether
 /// any of many elements is above another hangs on what a few draws happen to be.
 constexpr int kMoreDraws = 4;
+constexpr int kNonFiniteDraws = 24;
 /// Elements of inputs that may be filled line by line.
 constexpr int64_t kMostFilled = 1 << 22;
 
@@ -242,6 +243,8 @@ Result<std::vector<Degenerate>> self_test(const task::Task& task, uint64_t seed,
   };
   for (const Family family : kAllFamilies)
     if (!suspects.empty()) look(family, Filling::kAsDrawn);
+  // Of what a task does with NaN alone, where(isnan(x), 0.0, x), only these show anything; a draw holds some now and then.
+  for (int draw = 0; draw < kNonFiniteDraws && task.nan_policy && !suspects.empty(); ++draw) look(Family::kNonFinite, Filling::kAsDrawn);
   int64_t elements = 0;
   for (const int id : graph.graph.inputs) elements += task::element_count(graph.shapes[static_cast<size_t>(id)]);
   const auto may_vary = [&] {

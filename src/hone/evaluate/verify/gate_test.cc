@@ -821,6 +821,15 @@ TEST(SelfTest, sound_tasks_pass) {
   }
 }
 
+TEST(SelfTest, tasks_about_nan_are_looked_at_with_some) {
+  for (const auto& [compute, inputs] : std::vector<std::pair<std::string, std::vector<std::string>>>{
+           {"y = where(isnan(x), 0.0, x)", {"x=f32[64,128]"}}, {"y = sum(cast(isnan(x), i32), axis=1)", {"x=f32[64,128]"}}}) {
+    Case c(compute, inputs);
+    c.task.nan_policy = true;
+    EXPECT_THAT(self_test(c.task, 1).value(), ::testing::IsEmpty()) << compute;
+  }
+}
+
 std::vector<std::string> let_through(const Case& c) {
   std::vector<std::string> all;
   const std::vector<Degenerate> passed = self_test(c.task, 1).value();

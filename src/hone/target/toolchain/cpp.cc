@@ -137,7 +137,7 @@ class CppToolchain final : public Toolchain {
                                      "-fno-math-errno", "-fno-trapping-math",
                                      "-fno-exceptions", "-fno-rtti", "-fvisibility=hidden", "-fPIC",
                                      "-shared", "-nostartfiles", "-static-libgcc", "-Wl,-z,relro,-z,now", "-Wno-psabi",
-                                     "-Wno-ignored-attributes", "-Werror=return-type",
+                                     "-Wno-ignored-attributes", "-Werror=return-type", "-Werror=date-time",
                                      "-I" + headers_.string()};
     const std::vector<std::string> contraction = contraction_flags(*compiler);
     argv.insert(argv.end(), contraction.begin(), contraction.end());

@@ -238,6 +238,7 @@ class Reader {
         if (symbol.st_shndx != SHN_UNDEF && symbol.st_shndx < SHN_LORESERVE && ELF64_ST_BIND(symbol.st_info) == STB_GLOBAL) facts_.exported.emplace_back(text);
       } else if (ELF64_ST_TYPE(symbol.st_info) == STT_OBJECT && symbol.st_shndx < sections_.size()) {
         const std::string_view home = text_at(image_, names, sections_[symbol.st_shndx].sh_name);
+        if (sections_[symbol.st_shndx].sh_flags & SHF_EXECINSTR) forbid(fmt::format("has data among its code ({}), which nobody has looked into", text));
         if (home == ".hone_shared") facts_.shared.emplace_back(text, static_cast<int64_t>(symbol.st_size));
       }
     }

@@ -61,7 +61,7 @@ class SimtToolchain final : public Toolchain {
     if (!unit) return BuildOutcome(BuildFailure{unit.error().message, unit.error().hint, false});
     std::vector<std::string> argv = common(*device, "-O2");
     argv.insert(argv.end(), {"-g1", "-gdwarf-4", "-fno-vectorize", "-fno-slp-vectorize", "-Wno-unused-value", "-Wno-unknown-attributes",
-                             "-Wno-unknown-pragmas", "-Wno-ignored-attributes", "-I" + (headers_ / "hone/simt/shim").string()});
+                             "-Wno-unknown-pragmas", "-Wno-ignored-attributes", "-Werror=date-time", "-I" + (headers_ / "hone/simt/shim").string()});
     if (options.sanitize) {
       for (const std::string_view flag : kSanitizerFlags) argv.emplace_back(flag);
       argv.emplace_back("-fno-sanitize=float-cast-overflow");
@@ -71,7 +71,7 @@ class SimtToolchain final : public Toolchain {
     }
     base::Hasher hasher;
     const std::string entries = simt_entries(kernel);
-    hasher.add("simt-build-2").add(entries).add(compiler_.name).add(cpu_info().model).add(cpu_info().isa).add(*unit).add(kLayout);
+    hasher.add("simt-build-3").add(entries).add(compiler_.name).add(cpu_info().model).add(cpu_info().isa).add(*unit).add(kLayout);
     for (const std::string& argument : argv) hasher.add(argument);
     const std::string hash = hasher.finish();
     fs::path runner;
@@ -95,10 +95,17 @@ class SimtToolchain final : public Toolchain {
       HONE_TRY(const std::string evasion, find_evasion(argv, scratch.path(), headers_, options.deadline));
       if (!evasion.empty()) return BuildOutcome(BuildFailure{evasion, {}, true});
     }
-    HONE_TRY(const fs::path prelude, prelude_for(kernel.header.language, argv));
-    std::vector<std::string> compile = argv;
-    compile.insert(compile.end(), {"-include-pch", prelude.string(), "-Xclang", "-fno-validate-pch", "-c", "-o", "unit.o", "unit.cc"});
-    HONE_TRY(const CompilerRun run, run_compiler(compile, scratch.path(), headers_, options.deadline, {.readable = {prelude}}));
+    const auto compiled = [&](bool checked_vectors) -> Result<CompilerRun> {
+      std::vector<std::string> compile = argv;
+      if (checked_vectors) compile.emplace_back("-DHONE_CHECKED_VECTORS");
+      HONE_TRY(const fs::path prelude, prelude_for(kernel.header.language, compile));
+      compile.insert(compile.end(), {"-include-pch", prelude.string(), "-Xclang", "-fno-validate-pch", "-c", "-o", "unit.o", "unit.cc"});
+      return run_compiler(compile, scratch.path(), headers_, options.deadline, {.readable = {prelude}});
+    };
+    HONE_TRY(CompilerRun run, compiled(options.sanitize));
+    if (options.sanitize && !run.ok && !run.late) {
+      HONE_TRY(run, compiled(false));
+    }
     if (run.late) return BuildOutcome(BuildFailure{fmt::format("the compiler was stopped after {} s", options.deadline.count()), run.log, false});
     if (!run.ok) {
       const std::string file = fmt::format("kernel{}", kernel::row_of(kernel.header.language).suffix), wrong = call_error(run.log, kernel, kSimtCalls, file);

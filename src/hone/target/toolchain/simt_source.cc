@@ -138,10 +138,27 @@ constexpr std::string_view kOfTheLanguages[] = {
 Status refuse_questions(const std::string& source, const std::string& file) {
   for (const Token& token : tokens_of(source)) {
     const std::string_view word = std::string_view(source).substr(token.begin, token.end - token.begin);
-    const bool asks = word.starts_with("__has_") || (word.size() > 4 && word.starts_with("__") && word.ends_with("__"));
+    const bool asks = word.starts_with("__has_") || word == "__builtin_frame_address" || word == "__builtin_return_address" || (word.size() > 4 && word.starts_with("__") && word.ends_with("__"));
     if (!asks || std::find(std::begin(kOfTheLanguages), std::end(kOfTheLanguages), word) != std::end(kOfTheLanguages)) continue;
     const auto line = 1 + std::count(source.begin(), source.begin() + static_cast<std::ptrdiff_t>(token.begin), '\n');
     return fail(ErrorCode::kInput, fmt::format("{}:{}: it asks what compiles it ({})", file, line, word), "a kernel is the same on the emulator and on a card");
+  }
+  return {};
+}
+
+/// Headers of functions that run on the host: nvcc and NVRTC refuse their calls in a kernel, the emulator's compiler would not.
+constexpr std::string_view kOfTheHost[] = {"algorithm", "array",  "atomic",   "bitset",  "chrono",  "deque",  "fstream", "functional", "iostream", "iterator",
+                                           "list",      "map",    "memory",   "mutex",   "numeric", "queue",  "random",  "ranges",     "regex",    "set",
+                                           "span",      "sstream", "stack",   "string",  "thread",  "unordered_map", "unordered_set", "valarray", "vector"};
+
+Status refuse_host_headers(const std::string& source, const std::string& file) {
+  const std::vector<Token> tokens = tokens_of(source);
+  const auto text = [&](size_t i) { return std::string_view(source).substr(tokens[i].begin, tokens[i].end - tokens[i].begin); };
+  for (size_t i = 0; i + 3 < tokens.size(); ++i) {
+    if (text(i) != "#" || text(i + 1) != "include" || text(i + 2) != "<") continue;
+    if (std::find(std::begin(kOfTheHost), std::end(kOfTheHost), text(i + 3)) == std::end(kOfTheHost)) continue;
+    const auto line = 1 + std::count(source.begin(), source.begin() + static_cast<std::ptrdiff_t>(tokens[i].begin), '\n');
+    return fail(ErrorCode::kInput, fmt::format("{}:{}: it includes <{}>, whose functions run on the host", file, line, text(i + 3)), "write out what the kernel needs of it");
   }
   return {};
 }
@@ -162,6 +179,7 @@ Status refuse_assembly(const std::string& source, const std::string& file) {
 Result<std::string> simt_rewrite(const std::string& source, const std::string& file) {
   HONE_TRY_VOID(refuse_assembly(source, file));
   HONE_TRY_VOID(refuse_questions(source, file));
+  HONE_TRY_VOID(refuse_host_headers(source, file));
   const std::vector<Token> tokens = tokens_of(source);
   const auto text = [&](size_t i) { return std::string_view(source).substr(tokens[i].begin, tokens[i].end - tokens[i].begin); };
   std::string out;

@@ -12,8 +12,12 @@ namespace {
 
 constexpr std::string_view kAssembly[] = {"asm", "__asm", "__asm__"};
 constexpr std::string_view kAttributes[] = {"__attribute__", "__attribute", "__declspec"};
-/// What a compiler knows of a value or an object is more, or less, in a build with sanitizers.
-constexpr std::string_view kQuestions[] = {"__builtin_constant_p", "__builtin_object_size", "__builtin_dynamic_object_size"};
+/// What a compiler knows of a value or an object is more, or less, in a build with sanitizers; where a call stands on the stack, and who
+/// called it, differs between programs.
+constexpr std::string_view kQuestions[] = {"__builtin_constant_p", "__builtin_object_size", "__builtin_dynamic_object_size", "__builtin_frame_address",
+                                           "__builtin_return_address", "__builtin_extract_return_addr", "__builtin_dwarf_cfa", "__builtin_stack_address"};
+/// What else is on the machine that builds: another kernel there.
+constexpr std::string_view kOtherFiles[] = {"__has_include", "__has_include_next", "__has_embed"};
 
 bool in_identifier(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || (c & 0x80); }
 
@@ -115,11 +119,13 @@ class Judge {
       const Lexeme& token = tokens_[i];
       if (is_punctuation(i, '[') && is_punctuation(i + 1, '[') && carries_assembly(i, '[', ']')) return attribute_words();
       if (token.kind != Lexeme::Kind::kName) continue;
+      if (is_one_of(kAssembly, token.text) && is_empty_statement(i) && says_that_it_writes(i))
+        return "it has an empty assembly statement that says that it writes (\"=…\"): what it hands over is whatever was there before";
       if (is_one_of(kAssembly, token.text) && !is_empty_statement(i))
         return fmt::format("it has inline assembly ({}): no check can look into that; <immintrin.h> has what the processor can do", statement(i));
       if (is_one_of(kAttributes, token.text) && carries_assembly(i + 1, '(', ')')) return attribute_words();
       if (is_one_of(kQuestions, token.text))
-        return fmt::format("it asks {}, whose answer may be another in a build that is watched", token.text);
+        return fmt::format("it asks {}, whose answer may be another in a build that is watched or in another program", token.text);
     }
     return {};
   }
@@ -138,6 +144,16 @@ class Judge {
     for (; i < tokens_.size() && tokens_[i].kind == Lexeme::Kind::kString; ++i)
       if (!tokens_[i].text.empty()) return false;
     return i > first && (is_punctuation(i, ')') || is_punctuation(i, ':'));
+  }
+  /// Of an empty statement: whether it has a result that is none of its operands. "+r" and "=r" with "0" hand an operand on.
+  [[nodiscard]] bool says_that_it_writes(size_t i) const {
+    bool writes = false, hands_on = false;
+    for (; i < tokens_.size() && !is_punctuation(i, ';'); ++i) {
+      if (tokens_[i].kind != Lexeme::Kind::kString || tokens_[i].text.empty()) continue;
+      writes |= tokens_[i].text.front() == '=';
+      hands_on |= std::isdigit(static_cast<unsigned char>(tokens_[i].text.front())) != 0;
+    }
+    return writes && !hands_on;
   }
   [[nodiscard]] std::string statement(size_t i) const {
     for (; i < tokens_.size() && !is_punctuation(i, ';'); ++i)
@@ -168,12 +184,29 @@ std::string_view behind_blanks(std::string_view line) {
   }
 }
 
-/// `# 7 "file"`, `#line 7`, or a directive with a comment in its midst that hides which it is.
-bool is_line_directive(std::string_view line) {
+/// What stands behind a line's # at its beginning; empty where there is none.
+std::string_view directive_of(std::string_view line) {
   line = behind_blanks(line);
   const size_t mark = line.starts_with("#") ? 1 : line.starts_with("%:") ? 2 : line.starts_with("?\?=") ? 3 : 0;
-  if (mark == 0) return false;
-  line = behind_blanks(line.substr(mark));
+  return mark == 0 ? std::string_view() : behind_blanks(line.substr(mark));
+}
+
+/// Whether a directive hangs on files of the machine that are no headers, or on whether there are such.
+bool looks_for_files(std::string_view line) {
+  line = directive_of(line);
+  if (line.starts_with("embed") && (line.size() == 5 || !in_identifier(line[5]))) return true;
+  for (size_t begin = 0; begin < line.size();) {
+    size_t end = begin;
+    while (end < line.size() && in_identifier(line[end])) ++end;
+    if (is_one_of(kOtherFiles, line.substr(begin, end - begin))) return true;
+    begin = std::max(end, begin + 1);
+  }
+  return false;
+}
+
+/// `# 7 "file"`, `#line 7`, or a directive with a comment in its midst that hides which it is.
+bool is_line_directive(std::string_view line) {
+  line = directive_of(line);
   if (line.starts_with("/*")) return true;
   if (line.starts_with("line")) return line.size() == 4 || !in_identifier(line[4]);
   if (line.empty() || !std::isdigit(static_cast<unsigned char>(line[0]))) return false;
@@ -182,11 +215,11 @@ bool is_line_directive(std::string_view line) {
   return line.empty() || line.starts_with("\"") || line.starts_with("/*") || line.starts_with("//");
 }
 
-/// A directive may follow the end of a comment that began lines before.
-bool says_whose(std::string_view line) {
-  if (is_line_directive(line)) return true;
+/// Whether a directive of the line is such a one; it may follow the end of a comment that began lines before.
+bool has_directive(std::string_view line, bool (*is)(std::string_view)) {
+  if (is(line)) return true;
   for (size_t at = 0; (at = line.find("*/", at)) != std::string_view::npos;)
-    if (is_line_directive(line.substr(at += 2))) return true;
+    if (is(line.substr(at += 2))) return true;
   return false;
 }
 
@@ -198,7 +231,9 @@ std::string refuse_directives(std::string_view source) {
     for (size_t at; (at = text.find(splice)) != std::string::npos;) text.erase(at, splice.size());
   for (size_t at = 0; at < text.size();) {
     const size_t end = std::min(text.find('\n', at), text.size());
-    if (says_whose(std::string_view(text).substr(at, end - at))) return "it has a #line of its own: what is said of its lines could not be believed";
+    const std::string_view line = std::string_view(text).substr(at, end - at);
+    if (has_directive(line, is_line_directive)) return "it has a #line of its own: what is said of its lines could not be believed";
+    if (has_directive(line, looks_for_files)) return "it asks which files there are where it is built, or reads one: a kernel is the same everywhere";
     at = end + 1;
   }
   return {};

@@ -6,7 +6,8 @@
 
 namespace hone::target {
 
-/// Why a kernel's text may not go through the preprocessor: it says that its lines are somebody else's. Empty when it may.
+/// Why a kernel's text may not go through the preprocessor: it says that its lines are somebody else's, or
+/// asks for files. Empty when it may.
 [[nodiscard]] std::string refuse_directives(std::string_view source);
 
 /// Why what the preprocessor made of a unit may not be compiled; empty when it may. Text is looked at where the

@@ -21,6 +21,19 @@ TEST(SourceCheck, AnEmptyStatementIsNoAssembly) {
     EXPECT_THAT(refuse_text(text), IsEmpty()) << text;
 }
 
+TEST(SourceCheck, AnEmptyStatementWritesNothing) {
+  for (const char* text : {"asm volatile(\"\" : \"=a\"(a), \"=b\"(b));", "asm(\"\" : [x] \"=&r\"(x) : : \"memory\");", "asm(\"\" : \"=m\"(local));"})
+    EXPECT_THAT(refuse_text(text), HasSubstr("whatever was there before")) << text;
+  EXPECT_THAT(refuse_text("asm(\"\" : \"=r\"(x) : \"0\"(y));"), IsEmpty());
+}
+
+TEST(SourceCheck, RefusesWhatHangsOnOtherFiles) {
+  for (const char* text : {"#if __has_include(\"/etc/x\")", "#if defined(A) && \\\n __has_include(<x>)", "#define HAS __has_include", "/* a\n*/ # elif __has_include_next(<x>)",
+                           "const char seed[] = {\n#embed \"/dev/urandom\" limit(4)\n};", "%:/* */ embed <x>"})
+    EXPECT_THAT(refuse_directives(text), HasSubstr("which files")) << text;
+  for (const char* text : {"// uses __has_include nowhere", "#define embedding 3", "#if has_include"}) EXPECT_THAT(refuse_directives(text), IsEmpty()) << text;
+}
+
 TEST(SourceCheck, RefusesAssembly) {
   for (const char* text : {"asm(\"nop\");", "if (x) asm volatile(\"movl $1, (%0)\" : : \"r\"(p));", "__asm(\"\" \"syscall\");", "asm(R\"(nop)\");",
                            "__asm__(u8\"nop\");", "asm((kText));", "asm();", "extern int x asm(\"other\");", "register long r asm(\"rsp\");", "asm"})
@@ -37,6 +50,7 @@ TEST(SourceCheck, RefusesAssemblyInsideAttributes) {
 TEST(SourceCheck, RefusesQuestionsToTheCompiler) {
   EXPECT_THAT(refuse_text("int f(int n) { return __builtin_constant_p(n) ? 1 : 2; }"), HasSubstr("__builtin_constant_p"));
   EXPECT_THAT(refuse_text("long f(char* p) { return __builtin_object_size(p, 0); }"), HasSubstr("__builtin_object_size"));
+  EXPECT_THAT(refuse_text("bool f() { return (long)__builtin_frame_address(0) & 64; }"), HasSubstr("__builtin_frame_address"));
 }
 
 TEST(SourceCheck, HeadersAreTrusted) {

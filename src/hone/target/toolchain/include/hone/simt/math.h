@@ -5,9 +5,38 @@
 inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
 inline double rsqrt(double x) { return 1.0 / sqrt(x); }
 inline float rsqrt(float x) { return rsqrtf(x); }
+inline float exp10f(float x) { return static_cast<float>(pow(10.0, x)); }
+inline float __saturatef(float x) { return x > 0 ? (x < 1 ? x : 1.0f) : 0.0f; }
+#if defined(HONE_SIMT_WAVE)
+// A card's fast functions, about as far off as NVIDIA says that they are (CUDA C++ Programming Guide, "Intrinsic Functions"): who takes
+// one where accuracy is asked for is told so on the emulator too. Their last bits are no particular card's.
+inline float hone_on_grid(double v, double step) { return static_cast<float>(rint(v / step) * step); }
+inline float __expf(float x) { return exp2f(x * 1.44269504f); }  // the product is rounded: 2 + 1.17 |x| units in the last place
+inline float __exp10f(float x) { return exp2f(x * 3.32192809f); }
+inline float __log2f(float x) {
+  const double v = log2(static_cast<double>(x));
+  return x >= 0.5f && x <= 2.0f ? hone_on_grid(v, 0x1p-21) : static_cast<float>(v);
+}
+inline float __logf(float x) { return __log2f(x) * 0.693147181f; }
+inline float __log10f(float x) { return __log2f(x) * 0.301029996f; }
+inline float __powf(float x, float y) { return exp2f(y * __log2f(x)); }
+/// What is left of x in turns, whose number is rounded: large angles are lost.
+inline double hone_angle(float x) {
+  const float turns = x * 0.159154943f;
+  return 6.283185307179586 * (static_cast<double>(turns) - rint(static_cast<double>(turns)));
+}
+inline float __sinf(float x) { return hone_on_grid(sin(hone_angle(x)), 0x1p-21); }
+inline float __cosf(float x) { return hone_on_grid(cos(hone_angle(x)), 0x1p-21); }
+inline float __tanf(float x) { return __sinf(x) / __cosf(x); }
+inline float __tanhf(float x) {
+  int bits;
+  const double v = tanh(static_cast<double>(x)), share = frexp(v, &bits);
+  return static_cast<float>(ldexp(rint(share * 2048), bits - 11));
+}
+inline float __fdividef(float a, float b) { return fabsf(b) > 0x1p126f && fabsf(b) <= 3.402823466e38f ? a * 0.0f : a * (1.0f / b); }
+#else
 inline float __expf(float x) { return expf(x); }
 inline float __exp10f(float x) { return expf(x * 2.302585093f); }
-inline float exp10f(float x) { return static_cast<float>(pow(10.0, x)); }
 inline float __logf(float x) { return logf(x); }
 inline float __log2f(float x) { return log2f(x); }
 inline float __log10f(float x) { return log10f(x); }
@@ -16,8 +45,8 @@ inline float __sinf(float x) { return sinf(x); }
 inline float __cosf(float x) { return cosf(x); }
 inline float __tanf(float x) { return tanf(x); }
 inline float __tanhf(float x) { return tanhf(x); }
-inline float __saturatef(float x) { return x > 0 ? (x < 1 ? x : 1.0f) : 0.0f; }
 inline float __fdividef(float a, float b) { return a / b; }
+#endif
 inline float __frcp_rn(float a) { return 1.0f / a; }
 inline float __frsqrt_rn(float a) { return 1.0f / sqrtf(a); }
 inline float __fsqrt_rn(float a) { return sqrtf(a); }
