@@ -66,6 +66,8 @@ struct Row {
 [[nodiscard]] std::span<const Row> window_rows();
 [[nodiscard]] std::span<const Row> shape_rows();
 [[nodiscard]] std::span<const Row> index_rows();
+[[nodiscard]] std::span<const Row> scatter_rows();
+[[nodiscard]] std::span<const Row> loss_rows();
 /// The row's text. A call that lacks what the operator must be given, or whose shapes are not those that it gives, is kUnavailable too.
 [[nodiscard]] Written write(const Row& row, const Site& site);
 /// Null where the language has nothing for it.

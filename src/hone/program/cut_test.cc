@@ -274,6 +274,47 @@ TEST(CutTest, SeveralTensorsOfIndicesPickFromOneAxis) {
   EXPECT_EQ(cut.plan.tasks.front().task.inputs[0].domain, task::Domain::kIndex);
 }
 
+TEST(CutTest, SeveralTensorsOfIndicesThatAreApartPickFromTheFront) {
+  const std::string nodes = R"({"name":"x","op":"input","role":"user","target":"x","type":{"dtype":"f32","shape":[4,6,2]}},{"name":"i","op":"input","role":"user","target":"i","type":{"dtype":"i64","shape":[3]}})" +
+                            call("y", "_unsafe_index.Tensor", R"("self":{"node":"x"},"indices":[{"node":"i"},null,{"node":"i"}])", R"({"dtype":"f32","shape":[3,6]})");
+  const Cut cut = cut_of_nodes(nodes, given("y"));
+  ASSERT_EQ(cut.plan.tasks.size(), 1U);
+  EXPECT_EQ(cut.plan.tasks.front().task.compute, "unsafe_index_0 = take(reshape(permute(x1, [0, 2, 1]), [8, 6]), (x0) * 2 + (x0), axis=0)\n");
+}
+
+TEST(CutTest, WhatGivesItsShapeAloneIsNoInput) {
+  const std::string nodes = std::string(kInput) + R"(,{"name":"z","op":"input","role":"user","target":"z","type":{"dtype":"f32","shape":[6,4]}})" +
+                            call("t", "permute.default", R"("self":{"node":"z"},"dims":[1,0])", kMatrix) + call("o", "zeros_like.default", R"("self":{"node":"t"})", kMatrix) +
+                            call("y", "add.Tensor", R"("self":{"node":"x"},"other":{"node":"o"},"alpha":1)", kMatrix);
+  const Cut cut = cut_of_nodes(nodes, given("y"));
+  ASSERT_EQ(cut.plan.tasks.size(), 1U) << cut.plan.steps.front().why;
+  EXPECT_EQ(cut.plan.tasks.front().task.inputs.size(), 1U);
+  expect_runs(cut);
+}
+
+TEST(CutTest, LabelsThatALossIgnoresPickNothing) {
+  const std::string nodes = std::string(kInput) + R"(,{"name":"t","op":"input","role":"user","target":"t","type":{"dtype":"i64","shape":[4]}})" +
+                            call("y", "cross_entropy_loss.default", R"("self":{"node":"x"},"target":{"node":"t"},"weight":null,"reduction":1,"ignore_index":-100,"label_smoothing":0.0)", R"({"dtype":"f32","shape":[]})");
+  const Cut cut = cut_of_nodes(nodes, given("y"));
+  ASSERT_EQ(cut.plan.tasks.size(), 1U) << cut.plan.steps.front().why;
+  const task::Task& task = cut.plan.tasks.front().task;
+  EXPECT_THAT(task.compute, HasSubstr("where((x1 != (-100)), x1, 0)"));
+  EXPECT_EQ(task.inputs[1].domain, task::Domain::kIndex);
+}
+
+TEST(CutTest, WhatIsPutInByManyIndicesIsPyTorchs) {
+  const auto kind = [](int64_t count, int64_t width) {
+    const std::string type = fmt::format(R"({{"dtype":"f32","shape":[100,{}]}})", width);
+    const Cut cut = cut_of_nodes(fmt::format(R"({{"name":"x","op":"input","role":"user","target":"x","type":{}}},{{"name":"i","op":"input","role":"user","target":"i","type":{{"dtype":"i64","shape":[{}]}}}},
+                                               {{"name":"s","op":"input","role":"user","target":"s","type":{{"dtype":"f32","shape":[{},{}]}}}})", type, count, count, width) +
+                                     call("y", "index_copy.default", R"("self":{"node":"x"},"dim":0,"index":{"node":"i"},"source":{"node":"s"})", type),
+                                 given("y"));
+    return cut.plan.steps.front().kind;
+  };
+  EXPECT_EQ(kind(16, 32), Region::Kind::kTask);
+  EXPECT_EQ(kind(64, 32), Region::Kind::kEager);   // 6400 comparisons, 3200 elements
+}
+
 TEST(CutTest, AnOrderSharesItsTaskWithViewsOnly) {
   const std::string nodes = std::string(kInput) + call("a", "exp.default", R"("self":{"node":"x"})", kMatrix) +
                             call("s", "sort.stable", R"("self":{"node":"a"},"stable":true,"dim":1,"descending":false)", fmt::format("[{},{}]", kMatrix, R"({"dtype":"i64","shape":[4,6]})")) +
