@@ -2,6 +2,7 @@
 // to PyTorch, is evaluate/baseline/pytorch_ops_*.cc; where both are run on the same tensors they must agree with the
 // operator itself (face/program/program_slow_test.cc). Pure.
 #pragma once
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -76,6 +77,8 @@ struct Row {
 
 /// Of integers that pick elements: whether it is seen from the graph that none is below 0, from where PyTorch counts from the end.
 [[nodiscard]] bool never_negative(const Program& program, int id);
+/// Of whole numbers that the graph tells, none below 0: the largest.
+[[nodiscard]] std::optional<int64_t> largest_of(const Program& program, int id);
 
 /// A number as the language reads it back: "1e-05", "-inf" in brackets.
 [[nodiscard]] std::string number_text(double value);

@@ -1,7 +1,5 @@
 // Element-wise operators, activations, casts.
-#include <algorithm>
 #include <cmath>
-#include <iterator>
 
 #include <fmt/format.h>
 
@@ -62,25 +60,6 @@ std::string widened(const Site& site, std::string_view name) { return site.type_
 
 constexpr int64_t kMostBits = 62;
 
-/// The largest element of a tensor whose elements the graph says, none below 0.
-std::optional<int64_t> largest(const Program& program, int id) {
-  const Node& node = program.nodes[static_cast<size_t>(id)];
-  if (node.is_input()) return node.largest;
-  const auto whole = [&](std::string_view name, int64_t fallback) {
-    const Argument* value = node.find(name);
-    return value == nullptr || value->is_none() ? std::optional(fallback) : value->integer();
-  };
-  if (node.op.starts_with("aten.arange.")) {
-    const auto start = whole("start", 0), step = whole("step", 1);
-    if (!start || !step || *start < 0 || *step < 1 || *start > kMostBits || *step > kMostBits || node.type().shape.empty()) return std::nullopt;
-    return *start + (node.type().shape[0] - 1) * *step;
-  }
-  const Argument* self = node.find("self");
-  constexpr std::string_view kSame[] = {"aten.unsqueeze.default", "aten.reshape.default", "aten._to_copy.default", "aten.slice.Tensor", "aten.select.int", "aten.expand.default"};
-  if (std::find(std::begin(kSame), std::end(kSame), node.op) == std::end(kSame) || self == nullptr || self->ref() == nullptr) return std::nullopt;
-  return largest(program, self->ref()->node);
-}
-
 /// x << n and x >> n: times a power of 2, and rounded down where divided by one.
 Written shifted(const Site& site, std::string_view sign) {
   const Argument* by = site.node().find("other");
@@ -91,7 +70,7 @@ Written shifted(const Site& site, std::string_view sign) {
     if (*bits < 0 || *bits > kMostBits) return no_word(site, "by so many bits");
     power = fmt::format("{}", int64_t{1} << *bits);
   } else if (by->ref() != nullptr) {
-    const auto most = largest(site.program(), by->ref()->node);
+    const auto most = largest_of(site.program(), by->ref()->node);
     if (!most || *most > kMostBits) return no_word(site, "by bits that the graph does not tell");
     power = fmt::format("(2 ** {})", widened(site, "other"));
   } else {

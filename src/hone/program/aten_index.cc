@@ -271,4 +271,23 @@ bool never_negative(const Program& program, int id) {
          never({"self"});
 }
 
+std::optional<int64_t> largest_of(const Program& program, int id) {
+  constexpr int64_t kMost = int64_t{1} << 31;
+  const Node& node = program.nodes[static_cast<size_t>(id)];
+  if (node.is_input()) return node.largest;
+  const auto whole = [&](std::string_view name, int64_t fallback) {
+    const Argument* value = node.find(name);
+    return value == nullptr || value->is_none() ? std::optional(fallback) : value->integer();
+  };
+  if (node.op.starts_with("aten.arange.")) {
+    const auto start = whole("start", 0), step = whole("step", 1);
+    if (!start || !step || *start < 0 || *step < 1 || *start > kMost || *step > kMost || node.type().shape.empty()) return std::nullopt;
+    return *start + (node.type().shape[0] - 1) * *step;
+  }
+  const Argument* self = node.find("self");
+  constexpr std::string_view kSame[] = {"aten.unsqueeze.default", "aten.reshape.default", "aten._to_copy.default", "aten.slice.Tensor", "aten.select.int", "aten.expand.default"};
+  if (std::find(std::begin(kSame), std::end(kSame), node.op) == std::end(kSame) || self == nullptr || self->ref() == nullptr) return std::nullopt;
+  return largest_of(program, self->ref()->node);
+}
+
 }  // namespace hone::program

@@ -50,7 +50,11 @@ void pass_back(const Program& program, int id, int64_t bound, Bounds& bounds) {
   // Behind what is added; from below there is no bound but 0, so that nothing may be taken away.
   const Argument *other = node.find("other"), *alpha = node.find("alpha");
   if ((node.op == "aten.add.Tensor" || node.op == "aten.add.Scalar") && other != nullptr && (alpha == nullptr || alpha->integer() == 1))
-    if (const auto more = other->integer(); more && *more >= 0) pass(node.find("self"), *more);
+    for (const auto& [one, another] : {std::pair(node.find("self"), other), {other, node.find("self")}}) {
+      if (one == nullptr || another == nullptr) continue;
+      const auto more = another->ref() != nullptr ? largest_of(program, another->ref()->node) : another->integer();
+      if (more && *more >= 0) pass(one, *more);
+    }
 }
 
 }  // namespace
