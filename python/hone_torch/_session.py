@@ -32,6 +32,7 @@ import re
 import statistics
 import sys
 import time
+import traceback
 import typing
 
 import torch
@@ -79,10 +80,12 @@ def first_lines(error):
 
 
 def where(error):
-    """The last line of somebody else's than PyTorch's that an error of torch.export names."""
+    """The last line of somebody else's than PyTorch's that an error of torch.export names, or comes from."""
     lines = re.findall(r'File "([^"]+)", line (\d+), in .*\n\s*(\S.*)', str(error))
-    own = str(pathlib.Path(torch.__file__).parent)
-    return next((f" ({pathlib.Path(file).name}, line {number}: {code.strip()[:200]})" for file, number, code in reversed(lines) if not file.startswith(own)), "")
+    came = [(frame.filename, frame.lineno, frame.line) for frame in traceback.extract_tb(error.__traceback__)]
+    others = (str(pathlib.Path(torch.__file__).parent), str(pathlib.Path(traceback.__file__).parent), where.__code__.co_filename)
+    return next((f" ({pathlib.Path(file).name}, line {number}: {code.strip()[:200]})" for file, number, code in [*came, *lines][::-1]
+                 if code and not file.startswith(others)), "")
 
 
 def name_kinds(tree):
@@ -112,10 +115,11 @@ class Subject:
         return [leaf for leaf in pytree.tree_leaves(tree) if isinstance(leaf, torch.Tensor)]
 
     def run(self, module, arguments):
-        """Results by name, and buffers as they are afterwards: what a training step leaves in them is part of the answer."""
+        """Results by name, and buffers as they are afterwards: what a training step leaves in them is part of the answer. Copies: some look at weights, which
+        other ones take the place of, or at arguments."""
         with torch.no_grad():
             results = module(*arguments[0], **arguments[1])
-        named = {f"result {number}": tensor for number, tensor in enumerate(self.tensors(results))}
+            named = {f"result {number}": tensor.clone() for number, tensor in enumerate(self.tensors(results))}
         named.update({name: buffer.clone() for name, buffer in module.named_buffers()})
         return named
 
@@ -297,9 +301,10 @@ class Apart:
 
     def __init__(self, names, known):
         self.names, known = set(names), set(known)
-        self.table = {op: function for op, function in torch._decomp.decomposition_table.items()
-                      if isinstance(op, torch._ops.OpOverload) and str(op) not in known and not op._schema.is_mutable
-                      and not (torch.Tag.core in op.tags and function.__module__.startswith("torch._refs"))}  # which would be one of prims
+        self.all = {op: function for op, function in torch._decomp.decomposition_table.items()
+                    if isinstance(op, torch._ops.OpOverload) and not op._schema.is_mutable
+                    and not (torch.Tag.core in op.tags and function.__module__.startswith("torch._refs"))}  # which would be one of prims
+        self.table = {op: function for op, function in self.all.items() if str(op) not in known}
         self.found = {}
 
     def pieces(self, node):
@@ -323,8 +328,9 @@ class Apart:
         def call(*tensors):
             arguments, keywords = torch.fx.map_arg((node.args, node.kwargs), lambda n: tensors[places[n]])
             return node.target(*arguments, **keywords)
+        own = {op: self.all[op] for op in (node.target,) if op in self.all}  # known, but not as it is called here
         with torch._guards.detect_fake_mode(values), torch.no_grad():
-            graph = make_fx(dispatch_functionalize(call), decomposition_table=self.table)(*values).graph
+            graph = make_fx(dispatch_functionalize(call), decomposition_table={**self.table, **own})(*values).graph
         graph.eliminate_dead_code()
         calls = [piece for piece in graph.nodes if piece.op == "call_function"]
         plain = all(piece.op in ("placeholder", "call_function", "output") for piece in graph.nodes)

@@ -316,7 +316,9 @@ std::string CppWriter::element(int id) {
     if (node.prim == Prim::kConstant) return element_names_[id] = constant_text(node, way_);
     const std::string name = fmt::format("v{}_all", id);
     if (hoisted_ids_.insert(id).second) {
-      const std::string value = row(id);
+      // Whole numbers of 64 bits meet lanes of 32 only where both are compared, and the lanes' are indices: the nearest that a lane holds compares alike.
+      const bool nearest = way_ == Way::kVector32 && node.type.dtype == DType::kI64;
+      const std::string value = nearest ? fmt::format("(int32_t)hone::min<int64_t>(hone::max<int64_t>({}, INT32_MIN), INT32_MAX)", row(id)) : row(id);
       hoisted_.push_back(node.type.dtype == DType::kBool
                              ? fmt::format("const {0} {1} = hone::splat<{0}>({2} ? -1 : 0);", type, name, value)
                              : fmt::format("const {0} {1} = hone::splat<{0}>({2});", type, name, value));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdint>
 #include <optional>
 
 #include <fmt/format.h>
@@ -273,8 +274,10 @@ std::string constant_text(const Node& node, Way way) {
     return !task::is_float(type)  ? fmt::format("{}{{{}}}", name, static_cast<int64_t>(real))
            : std::isfinite(real) ? number(real, fits_32(type))
                                  : fmt::format("static_cast<{}>({})", name, number(real, fits_32(type)));
+  // Of 64 bits beside lanes of 32 it is compared with indices: the nearest compares alike.
+  const double whole = way == Way::kVector32 ? std::clamp<double>(real, INT32_MIN, INT32_MAX) : real;
   const std::string text = task::is_float(type) ? number(real, way == Way::kVector32)
-                                                : fmt::format("{}", static_cast<int64_t>(real));
+                                                : fmt::format("{}", static_cast<int64_t>(whole));
   return way == Way::kScalar ? (task::is_float(type) ? text : fmt::format("INT64_C({})", text))
                              : fmt::format("hone::splat<{}>({})", name, text);
 }

@@ -17,7 +17,7 @@ namespace {
 const std::map<std::string_view, const Row*>& all_rows() {
   static const std::map<std::string_view, const Row*> table = [] {
     std::map<std::string_view, const Row*> all;
-    for (const auto rows : {elementwise_rows(), reduction_rows(), product_rows(), window_rows(), shape_rows(), index_rows()})
+    for (const auto rows : {elementwise_rows(), reduction_rows(), product_rows(), window_rows(), shape_rows(), index_rows(), scatter_rows(), loss_rows()})
       for (const Row& row : rows) HONE_CHECK(all.emplace(row.op, &row).second, row.op);
     return all;
   }();

@@ -2,6 +2,7 @@
 // to PyTorch, is evaluate/baseline/pytorch_ops_*.cc; where both are run on the same tensors they must agree with the
 // operator itself (face/program/program_slow_test.cc). Pure.
 #pragma once
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -66,6 +67,8 @@ struct Row {
 [[nodiscard]] std::span<const Row> window_rows();
 [[nodiscard]] std::span<const Row> shape_rows();
 [[nodiscard]] std::span<const Row> index_rows();
+[[nodiscard]] std::span<const Row> scatter_rows();
+[[nodiscard]] std::span<const Row> loss_rows();
 /// The row's text. A call that lacks what the operator must be given, or whose shapes are not those that it gives, is kUnavailable too.
 [[nodiscard]] Written write(const Row& row, const Site& site);
 /// Null where the language has nothing for it.
@@ -74,6 +77,8 @@ struct Row {
 
 /// Of integers that pick elements: whether it is seen from the graph that none is below 0, from where PyTorch counts from the end.
 [[nodiscard]] bool never_negative(const Program& program, int id);
+/// Of whole numbers that the graph tells, none below 0: the largest.
+[[nodiscard]] std::optional<int64_t> largest_of(const Program& program, int id);
 
 /// A number as the language reads it back: "1e-05", "-inf" in brackets.
 [[nodiscard]] std::string number_text(double value);

@@ -1,4 +1,6 @@
 // Element-wise operators, activations, casts.
+#include <cmath>
+
 #include <fmt/format.h>
 
 #include "hone/program/aten.h"
@@ -23,6 +25,19 @@ Written reversed(const Site& site, std::string_view) {
 /// Of two, by name.
 Written pair(const Site& site, std::string_view operation) { return written(fmt::format("{}({}, {})", operation, site.text("self"), site.any({"other", "exponent"}))); }
 
+bool is_bool(const Site& site, std::string_view name) {
+  const Argument* value = site.node().find(name);
+  return value == nullptr || (value->ref() == nullptr ? !value->integer() || std::get_if<bool>(&value->value) != nullptr : site.type_of(name).dtype == task::DType::kBool);
+}
+
+/// Of truth values: any element type has them.
+Written truths(const Site& site, std::string_view sign) {
+  const auto truth = [&](std::string_view name) { return is_bool(site, name) ? site.text(name) : fmt::format("({} != 0)", site.text(name)); };
+  return written(fmt::format("{} {} {}", truth("self"), sign, truth("other")));
+}
+
+Written denial(const Site& site, std::string_view) { return written(is_bool(site, "self") ? fmt::format("logical_not({})", site.text("self")) : fmt::format("{} == 0", site.text("self"))); }
+
 Written logical(const Site& site, std::string_view sign) {
   for (const std::string_view name : {"self", "other"})
     if (const Argument* value = site.node().find(name); value != nullptr && value->ref() != nullptr && site.type_of(name).dtype != task::DType::kBool)
@@ -31,8 +46,70 @@ Written logical(const Site& site, std::string_view sign) {
 }
 
 Written negation(const Site& site, std::string_view) {
-  if (site.type_of("self").dtype != task::DType::kBool) return no_word(site, "of a tensor that is not bool");
-  return written(fmt::format("logical_not({})", site.text("self")));
+  if (site.type_of("self").dtype == task::DType::kBool) return written(fmt::format("logical_not({})", site.text("self")));
+  return written(fmt::format("(-1) - {}", site.text("self")));
+}
+
+/// As i64, which holds every power that the type may be divided by, and back.
+Written in_whole_numbers(const Site& site, const std::string& text) {
+  if (!site.type().dtype || !task::is_int(*site.type().dtype)) return no_word(site, "of an element type that the language lacks");
+  return written(site.type().dtype == task::DType::kI64 ? text : fmt::format("cast({}, {})", text, task::name_of(*site.type().dtype)));
+}
+
+std::string widened(const Site& site, std::string_view name) { return site.type_of(name).dtype == task::DType::kI64 ? site.text(name) : fmt::format("cast({}, i64)", site.text(name)); }
+
+constexpr int64_t kMostBits = 62;
+
+/// x << n and x >> n: times a power of 2, and rounded down where divided by one.
+Written shifted(const Site& site, std::string_view sign) {
+  const Argument* by = site.node().find("other");
+  const Argument* self = site.node().find("self");
+  if (by == nullptr || self == nullptr || self->ref() == nullptr) return no_word(site, "of a number");
+  std::string power;
+  if (const auto bits = by->ref() == nullptr ? by->integer() : std::nullopt) {
+    if (*bits < 0 || *bits > kMostBits) return no_word(site, "by so many bits");
+    power = fmt::format("{}", int64_t{1} << *bits);
+  } else if (by->ref() != nullptr) {
+    const auto most = largest_of(site.program(), by->ref()->node);
+    if (!most || *most > kMostBits) return no_word(site, "by bits that the graph does not tell");
+    power = fmt::format("(2 ** {})", widened(site, "other"));
+  } else {
+    return no_word(site, "by a number that is not whole");
+  }
+  return in_whole_numbers(site, fmt::format("({} {} {})", widened(site, "self"), sign, power));
+}
+
+/// x & n, where n's bits are in a row: what is left of a division, divided. All above some bit: what is left is taken away.
+Written masked_bits(const Site& site, std::string_view) {
+  if (is_bool(site, "self")) return logical(site, "&");
+  const Argument* mask = site.node().find("other");
+  if (mask == nullptr || mask->ref() != nullptr || !mask->integer()) return no_word(site, "of tensors that are not bool");
+  const std::string x = widened(site, "self");
+  const auto is_low = [](int64_t bits) { return bits >= 0 && bits < (int64_t{1} << kMostBits) && (bits & (bits + 1)) == 0; };
+  const int64_t bits = *mask->integer(), from = bits > 0 ? bits & -bits : 1;
+  if (bits == 0) return in_whole_numbers(site, x + " * 0");
+  if (bits < 0) {
+    if (!is_low(~bits)) return no_word(site, "with bits that are not in a row");
+    return in_whole_numbers(site, fmt::format("({} - {} % {})", x, x, ~bits + 1));
+  }
+  if (!is_low(bits / from)) return no_word(site, "with bits that are not in a row");
+  if (from == 1) return in_whole_numbers(site, fmt::format("({} % {})", x, bits + 1));
+  return in_whole_numbers(site, fmt::format("({} // {} % {} * {})", x, from, bits / from + 1, from));
+}
+
+/// The longer side of a right angle, times what it is short of.
+Written hypotenuse(const Site& site, std::string_view) {
+  const std::string a = fmt::format("abs({})", site.text("self")), b = fmt::format("abs({})", site.text("other"));
+  const std::string longer = fmt::format("maximum({}, {})", a, b), ratio = fmt::format("(minimum({}, {}) / where({} > 0, {}, 1))", a, b, longer, longer);
+  return written(fmt::format("where(isinf({0}), {0}, {0} * sqrt(1 + {1} * {1}))", longer, ratio));
+}
+
+/// What is left of a division that is rounded towards 0: with the sign of what is divided.
+Written left_over(const Site& site, std::string_view) {
+  const Argument* other = site.node().find("other");
+  const std::string by = other != nullptr && other->ref() == nullptr && other->number() ? number_text(std::abs(*other->number())) : fmt::format("abs({})", site.text("other"));
+  if (!site.type().dtype || !task::is_float(*site.type().dtype)) return no_word(site, "of integers");
+  return written(fmt::format("where({0} < 0, -(abs({0}) % {1}), abs({0}) % {1})", site.text("self"), by));
 }
 
 Written rounded_division(const Site& site, std::string_view) {
@@ -193,22 +270,35 @@ constexpr Row kElementwise[] = {
     {"aten.gt.Scalar", binary, ">"},
     {"aten.ge.Tensor", binary, ">="},
     {"aten.ge.Scalar", binary, ">="},
-    {"aten.logical_and.default", logical, "&"},
-    {"aten.logical_or.default", logical, "|"},
-    {"aten.logical_xor.default", logical, "^"},
+    {"aten.logical_and.default", truths, "&"},
+    {"aten.logical_or.default", truths, "|"},
+    {"aten.logical_xor.default", truths, "^"},
     {"aten.bitwise_and.Tensor", logical, "&"},
     {"aten.bitwise_or.Tensor", logical, "|"},
     {"aten.bitwise_xor.Tensor", logical, "^"},
     {"aten.__and__.Tensor", logical, "&"},
     {"aten.__or__.Tensor", logical, "|"},
     {"aten.__xor__.Tensor", logical, "^"},
-    {"aten.logical_not.default", negation},
+    {"aten.logical_not.default", denial},
     {"aten.bitwise_not.default", negation},
+    {"aten.bitwise_and.Scalar", masked_bits},
+    {"aten.__and__.Scalar", masked_bits},
+    {"aten.__lshift__.Tensor", shifted, "*"},
+    {"aten.__lshift__.Scalar", shifted, "*"},
+    {"aten.__rshift__.Tensor", shifted, "//"},
+    {"aten.__rshift__.Scalar", shifted, "//"},
+    {"aten.bitwise_left_shift.Tensor", shifted, "*"},
+    {"aten.bitwise_left_shift.Tensor_Scalar", shifted, "*"},
+    {"aten.bitwise_right_shift.Tensor", shifted, "//"},
+    {"aten.bitwise_right_shift.Tensor_Scalar", shifted, "//"},
     {"aten.maximum.default", pair, "maximum"},
     {"aten.max.other", pair, "maximum"},
     {"aten.minimum.default", pair, "minimum"},
     {"aten.min.other", pair, "minimum"},
     {"aten.atan2.default", pair, "atan2"},
+    {"aten.hypot.default", hypotenuse},
+    {"aten.fmod.Tensor", left_over},
+    {"aten.fmod.Scalar", left_over},
     {"aten.clamp.default", clamped},
     {"aten.clamp.Tensor", clamped},
     {"aten.clamp_min.default", clamped},

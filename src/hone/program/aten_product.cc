@@ -22,33 +22,77 @@ Written added_product(const Site& site, std::string_view) {
 
 Written outer(const Site& site, std::string_view) { return written(fmt::format("outer({}, {})", site.text("self"), site.any({"vec2", "other"}))); }
 
+/// Letters that an operand has twice: their axes become one, the diagonal, and go to the end.
+Result<std::string> without_twins(const Site& site, std::string text, std::string& letters) {
+  for (;;) {
+    size_t a = 0, b = std::string::npos;
+    for (; a < letters.size(); ++a)
+      if (letters[a] != '.') {
+        b = letters.find(letters[a], a + 1);
+        if (b != std::string::npos) break;
+      }
+    if (b == std::string::npos) return text;
+    if (letters.find('.') != std::string::npos) return no_word(site, "with a letter twice beside leading axes");
+    std::vector<size_t> order;
+    std::string left;
+    for (size_t i = 0; i < letters.size(); ++i)
+      if (i != a && i != b) {
+        order.push_back(i);
+        left += letters[i];
+      }
+    order.insert(order.end(), {a, b});
+    text = fmt::format("diagonal(permute({}, [{}]))", text, fmt::join(order, ", "));
+    letters = left + letters[a];
+  }
+}
+
 Written einsum(const Site& site, std::string_view) {
   std::string equation;
   for (const char c : site.word("equation"))
     if (c != ' ') equation += c;
-  const Argument* tensors = site.node().find("tensors");
-  std::vector<std::string> all;
-  if (tensors != nullptr && tensors->list() != nullptr)
-    for (const Argument& tensor : *tensors->list()) all.push_back(site.term(tensor));
-  return written(fmt::format("einsum(\"{}\", {})", equation, fmt::join(all, ", ")));
+  const size_t arrow = equation.find("->");
+  std::string result;
+  if (arrow != std::string::npos) {
+    result = equation.substr(arrow);
+    equation.resize(arrow);
+  }
+  std::vector<std::string> all, parts;
+  size_t at = 0;
+  for (const Argument& tensor : site.list("tensors")) {
+    const size_t comma = std::min(equation.find(',', at), equation.size());
+    parts.push_back(at <= comma ? equation.substr(at, comma - at) : std::string());
+    at = comma + 1;
+    std::string text = site.term(tensor);
+    if (!result.empty()) {  // without it a letter that is there twice is summed over
+      HONE_TRY(text, without_twins(site, std::move(text), parts.back()));
+    }
+    all.push_back(std::move(text));
+  }
+  return written(fmt::format("einsum(\"{}{}\", {})", fmt::join(parts, ","), result, fmt::join(all, ", ")));
 }
 
-Result<std::string> convolution_text(const Site& site, size_t dimensions, bool transposed) {
+Result<std::string> convolution_text(const Site& site, const std::string& input, size_t dimensions, bool transposed) {
   const std::vector<int64_t> dilation = site.integers("dilation", dimensions), stride = site.integers("stride", dimensions);
   const std::string word = site.word("padding"), padding = word.empty() ? list_text(site.integers("padding", dimensions)) : fmt::format("\"{}\"", word);
-  std::string text = fmt::format("{}{}d({}, {}, {}, stride={}, padding={}", transposed ? "conv_transpose" : "conv", dimensions, site.text("input"), site.text("weight"),
+  std::string text = fmt::format("{}{}d({}, {}, {}, stride={}, padding={}", transposed ? "conv_transpose" : "conv", dimensions, input, site.text("weight"),
                                  site.text("bias"), list_text(stride), padding);
   if (transposed) text += ", output_padding=" + list_text(site.integers("output_padding", dimensions));
   return text + fmt::format(", dilation={}, groups={})", list_text(dilation), site.integer("groups", 1));
 }
 
-/// One sample without its axis is not the language's.
+/// One sample without its axis gets one.
 Written convolution(const Site& site, std::string_view detail) {
   const auto dimensions = static_cast<size_t>(site.rank("weight")) - 2;
-  if (site.rank("input") != site.rank("weight")) return no_word(site, "of a sample without a batch axis");
-  const bool transposed = detail == "transposed" || site.flag("transposed");
-  HONE_TRY(std::string text, convolution_text(site, dimensions, transposed));
-  return written(std::move(text));
+  const bool transposed = detail == "transposed" || site.flag("transposed"), single = site.rank("input") + 1 == site.rank("weight");
+  if (!single && site.rank("input") != site.rank("weight")) return no_word(site, "called as nobody calls it");
+  std::string input = site.text("input");
+  if (single) {
+    task::Shape shape = site.type_of("input").shape;
+    shape.insert(shape.begin(), 1);
+    input = fmt::format("reshape({}, {})", input, list_text(shape));
+  }
+  HONE_TRY(std::string text, convolution_text(site, input, dimensions, transposed));
+  return written(single ? fmt::format("reshape({}, {})", text, list_text(site.type().shape)) : std::move(text));
 }
 
 std::string attention_text(const Site& site, bool shared) {

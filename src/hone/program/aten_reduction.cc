@@ -1,7 +1,6 @@
 // Reductions, scans, softmax and norms.
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
 
 #include <fmt/format.h>
 
@@ -52,35 +51,6 @@ Written deviation_and_mean(const Site& site, std::string_view operation) {
   return all;
 }
 
-/// Of each of x1 from each of x2.
-Written distances(const Site& site, std::string_view) {
-  const auto with_axis = [&](std::string_view name, size_t at) {
-    task::Shape shape = site.type_of(name).shape;
-    if (shape.size() < 2) throw std::out_of_range(std::string(name));
-    shape.insert(shape.end() - static_cast<std::ptrdiff_t>(at), 1);
-    return fmt::format("reshape({}, {})", site.text(name), list_text(shape));
-  };
-  return written(fmt::format("norm({} - {}, p={}, axis={})", with_axis("x1", 1), with_axis("x2", 2), number_text(site.number("p", 2)), site.type().shape.size()));
-}
-
-/// Whole losses: none, their mean, their sum.
-Written lost(const Site& site, const std::string& text) {
-  constexpr std::string_view kReductions[] = {"", "mean", "sum"};
-  const int64_t reduction = site.integer("reduction", 1);
-  if (reduction < 0 || reduction > 2) return no_word(site, "with an unknown reduction");
-  return written(reduction == 0 ? text : fmt::format("{}({})", kReductions[reduction], text));
-}
-
-/// (1 - y) x + (1 + (p - 1) y) log(1 + exp(-x))
-Written cross_entropy_of_logits(const Site& site, std::string_view) {
-  const std::string x = site.text("self"), y = site.text("target");
-  std::string weight;
-  if (site.has("pos_weight")) weight = fmt::format("(1 + ({} - 1) * {}) * ", site.text("pos_weight"), y);
-  std::string text = fmt::format("((1 - {1}) * {0} - {2}log_sigmoid({0}))", x, y, weight);
-  if (site.has("weight")) text += " * " + site.text("weight");
-  return lost(site, text);
-}
-
 Written vector_norm(const Site& site, std::string_view) {
   double p = 2;
   if (site.has("ord")) p = site.number("ord", 2);
@@ -99,9 +69,16 @@ Written scan(const Site& site, std::string_view operation) {
   return written(fmt::format("{}({}, axis={})", operation, operand(site), site.axis("dim", "self", -1)));
 }
 
-/// values, indices: the language's running maximum has values only.
+/// values, and where the last of the largest so far was
 Written running_extreme(const Site& site, std::string_view operation) {
-  return std::vector<std::string>{fmt::format("{}({}, axis={})", operation, site.text("self"), site.axis("dim", "self", -1)), ""};
+  if (site.rank("self") == 0) return no_word(site, "of one number");
+  const std::string x = site.text("self");
+  const int64_t axis = site.axis("dim", "self", -1);
+  std::string values = fmt::format("{}({}, axis={})", operation, x, axis);
+  const auto& type = site.type_of("self").dtype;
+  const std::string reached = fmt::format("({} == {}){}", x, values, type && task::is_float(*type) ? fmt::format(" | isnan({})", x) : "");
+  std::string places = fmt::format("cummax(where({}, iota({}, {}), 0), axis={})", reached, list_text(site.type_of("self").shape), axis, axis);
+  return std::vector<std::string>{std::move(values), std::move(places)};
 }
 
 /// A norm's result, the mean and 1 / deviation of `x` over `axes`, as training keeps them; the result alone where nothing else is given.
@@ -204,8 +181,6 @@ constexpr Row kReductions[] = {
     {"aten.var_mean.dim", deviation_and_mean, "var"},
     {"aten.std_mean.correction", deviation_and_mean, "std"},
     {"aten.std_mean.dim", deviation_and_mean, "std"},
-    {"aten.cdist.default", distances},
-    {"aten.binary_cross_entropy_with_logits.default", cross_entropy_of_logits},
     {"aten.linalg_vector_norm.default", vector_norm},
     {"aten.norm.ScalarOpt_dim", vector_norm},
     {"aten.norm.Scalar", vector_norm},

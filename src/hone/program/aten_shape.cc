@@ -140,6 +140,32 @@ Written flipped(const Site& site, std::string_view) {
   return written(fmt::format("flip({}, {})", site.text("self"), list_text(axes)));
 }
 
+/// Every `step`-th from `begin` on. With the elements behind it each is a short row; behind the last there may be too few for one.
+Written put_by_steps(const Site& site, size_t axis, int64_t begin, int64_t end, int64_t step) {
+  const task::Shape& shape = site.type().shape;
+  const int64_t count = (end - begin + step - 1) / step, whole = begin + count * step <= shape[axis] ? count : count - 1;
+  const auto part = [&](std::string_view of, int64_t from, int64_t extent) { return fmt::format("narrow({}, {}, {}, {})", site.text(of), axis, from, extent); };
+  std::vector<std::string> all;
+  if (begin > 0) all.push_back(part("self", 0, begin));
+  if (whole > 0) {
+    task::Shape rows = shape, one = shape;
+    rows[axis] = one[axis] = whole;
+    rows.insert(rows.begin() + static_cast<std::ptrdiff_t>(axis) + 1, step);
+    one.insert(one.begin() + static_cast<std::ptrdiff_t>(axis) + 1, 1);
+    task::Shape flat = shape;
+    flat[axis] = whole * step;
+    all.push_back(fmt::format("reshape(concat([reshape({}, {}), narrow(reshape({}, {}), {}, 1, {})], axis={}), {})", whole == count ? site.text("src") : part("src", 0, whole), list_text(one),
+                              part("self", begin, whole * step), list_text(rows), axis + 1, step - 1, axis + 1, list_text(flat)));
+  }
+  int64_t at = begin + whole * step;
+  if (whole < count) {
+    all.push_back(part("src", whole, 1));
+    ++at;
+  }
+  if (at < shape[axis]) all.push_back(part("self", at, shape[axis] - at));
+  return written(all.size() == 1 ? all.front() : fmt::format("concat([{}], axis={})", fmt::join(all, ", "), axis));
+}
+
 /// self with `src` in place of elements from `start` to `end` of an axis, or of the one at `index`.
 Written put_in(const Site& site, std::string_view detail) {
   const task::Shape& shape = site.type().shape;
@@ -149,12 +175,14 @@ Written put_in(const Site& site, std::string_view detail) {
     const int64_t at = site.integer(name, fallback);
     return std::clamp<int64_t>(at < 0 ? at + extent : at, 0, extent);
   };
-  if (site.integer("step", 1) != 1) return no_word(site, "by steps");
+  const int64_t step = site.integer("step", 1);
   const bool one = detail == "index";
   const int64_t begin = place(one ? "index" : "start", 0), end = one ? begin + 1 : std::max(begin, place("end", extent));
   task::Shape part = shape;
   part[axis] = end - begin;
   if (end == begin) return written(site.text("self"));
+  if (step < 1) return no_word(site, "called as nobody calls it");
+  if (step > 1) return put_by_steps(site, axis, begin, end, step);
   std::vector<std::string> all;
   if (begin > 0) all.push_back(fmt::format("narrow({}, {}, 0, {})", site.text("self"), axis, begin));
   all.push_back(fmt::format("reshape({}, {})", site.text("src"), list_text(part)));
@@ -172,11 +200,50 @@ Written triangle(const Site& site, std::string_view operation) {
   return written(fmt::format("{}({}, {})", operation, site.text("self"), site.integer("diagonal", 0)));
 }
 
+/// Of any two axes, with an offset: those of a square of the last two.
 Written diagonal(const Site& site, std::string_view) {
-  const int64_t rank = site.rank("self");
+  const int64_t rank = site.rank("self"), offset = site.integer("offset", 0);
   const int64_t a = site.axis("dim1", "self", 0), b = site.axis("dim2", "self", 1);
-  if (site.integer("offset", 0) != 0 || std::min(a, b) != rank - 2 || std::max(a, b) != rank - 1) return no_word(site, "of other axes than the last, or with an offset");
-  return written(fmt::format("diagonal({})", site.text("self")));
+  const int64_t extent = site.type().shape.empty() ? 0 : site.type().shape.back();
+  if (extent == 0 || rank < 2) return no_word(site, "of nothing");
+  std::vector<int64_t> order;
+  for (int64_t i = 0; i < rank; ++i)
+    if (i != a && i != b) order.push_back(i);
+  order.insert(order.end(), {a, b});
+  std::string text = site.text("self");
+  if (!std::is_sorted(order.begin(), order.end())) text = fmt::format("permute({}, {})", text, list_text(order));
+  const task::Shape& shape = site.type_of("self").shape;
+  const auto cut = [&](int64_t axis, int64_t at, int64_t of) {
+    if (of != extent) text = fmt::format("narrow({}, {}, {}, {})", text, axis, at, extent);
+  };
+  cut(rank - 2, std::max<int64_t>(-offset, 0), shape.at(static_cast<size_t>(a)));
+  cut(rank - 1, std::max<int64_t>(offset, 0), shape.at(static_cast<size_t>(b)));
+  return written(fmt::format("diagonal({})", text));
+}
+
+/// Columns put together to an image, added where they overlap: side by side they are a view, else each goes through a transposed convolution with ones.
+Written put_together(const Site& site, std::string_view) {
+  if (site.rank("self") != 3) return no_word(site, "of a sample without a batch axis");
+  const auto size = site.integers("output_size", 2), kernel = site.integers("kernel_size", 2), dilation = site.integers("dilation", 2), padding = site.integers("padding", 2), stride = site.integers("stride", 2);
+  const task::Shape& shape = site.type_of("self").shape;
+  const int64_t window = kernel.at(0) * kernel.at(1), channels = window > 0 ? shape.at(1) / window : 0;
+  if (channels == 0) return no_word(site, "of nothing");
+  std::vector<int64_t> count, more;
+  bool is_view = true;
+  for (size_t i = 0; i < 2; ++i) {
+    const int64_t covered = dilation.at(i) * (kernel.at(i) - 1) + 1, space = size.at(i) + 2 * padding.at(i) - covered;
+    if (stride.at(i) < 1 || space < 0) return no_word(site, "called as nobody calls it");
+    count.push_back(space / stride[i] + 1);
+    more.push_back(space % stride[i]);
+    is_view = is_view && stride[i] == kernel[i] && dilation[i] == 1 && padding[i] == 0 && more[i] == 0;
+  }
+  if (is_view)
+    return written(fmt::format("reshape(permute(reshape({}, [{}, {}, {}, {}, {}, {}]), [0, 1, 4, 2, 5, 3]), {})", site.text("self"), shape.at(0), channels, kernel[0], kernel[1], count[0], count[1],
+                               list_text(site.type().shape)));
+  if (!site.type().dtype || !task::is_float(*site.type().dtype)) return no_word(site, "of integers");
+  const std::string weight = fmt::format("tile(reshape(eye({0}, {0}, {1}), [{0}, 1, {2}, {3}]), [{4}, 1, 1, 1])", window, task::name_of(*site.type().dtype), kernel[0], kernel[1], channels);
+  return written(fmt::format("conv_transpose2d(reshape({}, [{}, {}, {}, {}]), {}, none, stride={}, padding={}, output_padding={}, groups={}, dilation={})", site.text("self"), shape.at(0), channels * window,
+                             count[0], count[1], weight, list_text(stride), list_text(padding), list_text(more), channels, list_text(dilation)));
 }
 
 Written columns(const Site& site, std::string_view) {
@@ -273,6 +340,7 @@ constexpr Row kShapes[] = {
     {"aten.diagonal.default", diagonal},
     {"aten.unfold.default", unfolded},
     {"aten.im2col.default", columns},
+    {"aten.col2im.default", put_together, {}, true},
     {"aten.zeros.default", filled, "0"},
     {"aten.zeros_like.default", filled, "0"},
     {"aten.new_zeros.default", filled, "0"},

@@ -19,31 +19,40 @@ std::string window(const Site& site, size_t dimensions) {
   return fmt::format("{}, stride={}, padding={}", list_text(kernel), list_text(stride), list_text(site.integers("padding", dimensions)));
 }
 
-bool has_batch(const Site& site, size_t dimensions) { return static_cast<size_t>(site.rank("self")) == dimensions + 2; }
+/// A sample without a batch axis gets one.
+struct Batched {
+  Batched(const Site& site, size_t dimensions) : text(site.text("self")), shape(site.type().shape), single(static_cast<size_t>(site.rank("self")) == dimensions + 1) {
+    task::Shape with = site.type_of("self").shape;
+    with.insert(with.begin(), 1);
+    if (single) text = fmt::format("reshape({}, {})", text, list_text(with));
+  }
+  [[nodiscard]] std::string back(std::string result) const { return single ? fmt::format("reshape({}, {})", result, list_text(shape)) : result; }
+  std::string text;
+  task::Shape shape;
+  bool single;
+};
 
 Written max_pool(const Site& site, std::string_view detail) {
   const size_t dimensions = dimensions_of(detail);
-  if (!has_batch(site, dimensions)) return no_word(site, "of a sample without a batch axis");
-  std::string text = fmt::format("max_pool{}d({}, {}, dilation={}, ceil_mode={})", dimensions, site.text("self"), window(site, dimensions),
-                                 list_text(site.integers("dilation", dimensions)), site.flag("ceil_mode"));
+  const Batched x(site, dimensions);
+  std::string text = x.back(fmt::format("max_pool{}d({}, {}, dilation={}, ceil_mode={})", dimensions, x.text, window(site, dimensions), list_text(site.integers("dilation", dimensions)), site.flag("ceil_mode")));
   return site.node().several ? Written(std::vector<std::string>{std::move(text), ""}) : written(std::move(text));
 }
 
 Written avg_pool(const Site& site, std::string_view detail) {
   const size_t dimensions = dimensions_of(detail);
   if (site.has("divisor_override")) return no_word(site, "divisor_override");
-  if (!has_batch(site, dimensions)) return no_word(site, "of a sample without a batch axis");
-  return written(fmt::format("avg_pool{}d({}, {}, ceil_mode={}, count_include_pad={})", dimensions, site.text("self"), window(site, dimensions),
-                             site.flag("ceil_mode"), site.flag("count_include_pad")));
+  const Batched x(site, dimensions);
+  return written(x.back(fmt::format("avg_pool{}d({}, {}, ceil_mode={}, count_include_pad={})", dimensions, x.text, window(site, dimensions), site.flag("ceil_mode"), site.flag("count_include_pad"))));
 }
 
 Written adaptive_pool(const Site& site, std::string_view detail) {
   const size_t dimensions = dimensions_of(detail);
   const std::string_view kind = detail.substr(0, detail.size() - 1);
-  if (!has_batch(site, dimensions)) return no_word(site, "of a sample without a batch axis");
+  const Batched x(site, dimensions);
   const auto size = site.integers("output_size", dimensions);
   if (std::any_of(size.begin(), size.end(), [](int64_t n) { return n <= 0; })) return no_word(site, "of no elements");
-  std::string text = fmt::format("adaptive_{}_pool{}d({}, {})", kind, dimensions, site.text("self"), list_text(size));
+  std::string text = x.back(fmt::format("adaptive_{}_pool{}d({}, {})", kind, dimensions, x.text, list_text(size)));
   return site.node().several ? Written(std::vector<std::string>{std::move(text), ""}) : written(std::move(text));
 }
 

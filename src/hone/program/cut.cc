@@ -40,13 +40,13 @@ std::vector<Depends> dependence(const Program& program) {
 }
 
 /// Nodes that each region repeats for itself instead of having them handed over: views of tensors, and what is made of
-/// numbers alone (a causal mask).
+/// numbers alone (a causal mask), but for products and orders: those are computed once.
 std::vector<bool> nodes_repeated(const Program& program, const std::vector<Depends>& depends, Words& words) {
   std::vector<bool> all(program.nodes.size(), false);
   for (size_t i = 0; i < all.size(); ++i) {
     const Node& node = program.nodes[i];
     if (node.is_input() || node.several || is_tuple_part(node)) continue;
-    all[i] = (is_view(node) || is_creation(node) || depends[i] == Depends::kNothing) && words.lacks(static_cast<int>(i)).empty();
+    all[i] = (is_view(node) || is_creation(node) || (depends[i] == Depends::kNothing && !is_heavy(node) && !is_alone(node))) && words.lacks(static_cast<int>(i)).empty();
   }
   return all;
 }

@@ -189,7 +189,8 @@ TEST(CutTest, IndicesAreBoundedBehindViewsCastsAndWhatHandsThemOn) {
                             call("wide", "_to_copy.default", R"("self":{"node":"seen"},"dtype":{"dtype":"i64"})", "i64", "12") +
                             call("shape", "reshape.default", R"("self":{"node":"wide"},"shape":[3,4])", "i64", "3,4") +
                             call("later", "add.Tensor", R"("self":{"node":"more"},"other":2,"alpha":1)", "i64", "3,4") +
-                            call("some", "where.self", R"("condition":{"node":"mask"},"self":{"node":"shape"},"other":{"node":"later"})", "i64", "3,4") +
+                            call("count", "arange.default", R"("end":4)", "i64", "4") + call("last", "add.Tensor", R"("self":{"node":"count"},"other":{"node":"later"},"alpha":1)", "i64", "3,4") +
+                            call("some", "where.self", R"("condition":{"node":"mask"},"self":{"node":"shape"},"other":{"node":"last"})", "i64", "3,4") +
                             call("these", "index_select.default", R"("self":{"node":"some"},"dim":1,"index":{"node":"pick"})", "i64", "3,4") +
                             call("y", "embedding.default", R"("weight":{"node":"table"},"indices":{"node":"these"})", "f32", "3,4,8");
   const auto program = read_and_normalised(nodes, R"({"kind":"user_output","target":null,"value":{"node":"y"}})");
@@ -198,7 +199,7 @@ TEST(CutTest, IndicesAreBoundedBehindViewsCastsAndWhatHandsThemOn) {
   std::map<std::string, std::optional<int64_t>> of;
   for (size_t i = 0; i < bounds.size(); ++i) of[program->nodes[i].name] = bounds[i];
   EXPECT_EQ(of["ids"], 50);
-  EXPECT_EQ(of["more"], 48);   // two are added
+  EXPECT_EQ(of["more"], 45);   // two are added, and three at most
   EXPECT_EQ(of["pick"], 4);
   EXPECT_EQ(of["mask"], std::nullopt);
   EXPECT_EQ(of["table"], std::nullopt);
@@ -272,6 +273,57 @@ TEST(CutTest, SeveralTensorsOfIndicesPickFromOneAxis) {
   ASSERT_EQ(cut.plan.tasks.size(), 1U);
   EXPECT_EQ(cut.plan.tasks.front().task.compute, "unsafe_index_0 = take(reshape(x2, [24]), (x0) * 6 + (x1), axis=0)\n");
   EXPECT_EQ(cut.plan.tasks.front().task.inputs[0].domain, task::Domain::kIndex);
+}
+
+TEST(CutTest, SeveralTensorsOfIndicesThatAreApartPickFromTheFront) {
+  const std::string nodes = R"({"name":"x","op":"input","role":"user","target":"x","type":{"dtype":"f32","shape":[4,6,2]}},{"name":"i","op":"input","role":"user","target":"i","type":{"dtype":"i64","shape":[3]}})" +
+                            call("y", "_unsafe_index.Tensor", R"("self":{"node":"x"},"indices":[{"node":"i"},null,{"node":"i"}])", R"({"dtype":"f32","shape":[3,6]})");
+  const Cut cut = cut_of_nodes(nodes, given("y"));
+  ASSERT_EQ(cut.plan.tasks.size(), 1U);
+  EXPECT_EQ(cut.plan.tasks.front().task.compute, "unsafe_index_0 = take(reshape(permute(x1, [0, 2, 1]), [8, 6]), (x0) * 2 + (x0), axis=0)\n");
+}
+
+TEST(CutTest, AProductThatHangsOnNothingIsFolded) {
+  const std::string nodes = std::string(kInput) + call("o", "ones.default", R"("size":[4,5])", R"({"dtype":"f32","shape":[4,5]})") + call("p", "ones.default", R"("size":[5,6])", R"({"dtype":"f32","shape":[5,6]})") +
+                            call("m", "mm.default", R"("self":{"node":"o"},"mat2":{"node":"p"})", kMatrix) + call("e", "exp.default", R"("self":{"node":"m"})", kMatrix) +
+                            call("y", "add.Tensor", R"("self":{"node":"x"},"other":{"node":"e"},"alpha":1)", kMatrix);
+  const Cut cut = cut_of_nodes(nodes, given("y"));
+  EXPECT_EQ(cut.count(Region::Kind::kFold), 1);
+  EXPECT_THAT(cut.tasks(), ElementsAre("add x1"));
+  expect_runs(cut);
+}
+
+TEST(CutTest, WhatGivesItsShapeAloneIsNoInput) {
+  const std::string nodes = std::string(kInput) + R"(,{"name":"z","op":"input","role":"user","target":"z","type":{"dtype":"f32","shape":[6,4]}})" +
+                            call("t", "permute.default", R"("self":{"node":"z"},"dims":[1,0])", kMatrix) + call("o", "zeros_like.default", R"("self":{"node":"t"})", kMatrix) +
+                            call("y", "add.Tensor", R"("self":{"node":"x"},"other":{"node":"o"},"alpha":1)", kMatrix);
+  const Cut cut = cut_of_nodes(nodes, given("y"));
+  ASSERT_EQ(cut.plan.tasks.size(), 1U) << cut.plan.steps.front().why;
+  EXPECT_EQ(cut.plan.tasks.front().task.inputs.size(), 1U);
+  expect_runs(cut);
+}
+
+TEST(CutTest, LabelsThatALossIgnoresPickNothing) {
+  const std::string nodes = std::string(kInput) + R"(,{"name":"t","op":"input","role":"user","target":"t","type":{"dtype":"i64","shape":[4]}})" +
+                            call("y", "cross_entropy_loss.default", R"("self":{"node":"x"},"target":{"node":"t"},"weight":null,"reduction":1,"ignore_index":-100,"label_smoothing":0.0)", R"({"dtype":"f32","shape":[]})");
+  const Cut cut = cut_of_nodes(nodes, given("y"));
+  ASSERT_EQ(cut.plan.tasks.size(), 1U) << cut.plan.steps.front().why;
+  const task::Task& task = cut.plan.tasks.front().task;
+  EXPECT_THAT(task.compute, HasSubstr("where((x1 != (-100)), x1, 0)"));
+  EXPECT_EQ(task.inputs[1].domain, task::Domain::kIndex);
+}
+
+TEST(CutTest, WhatIsPutInByManyIndicesIsPyTorchs) {
+  const auto kind = [](int64_t count, int64_t width) {
+    const std::string type = fmt::format(R"({{"dtype":"f32","shape":[100,{}]}})", width);
+    const Cut cut = cut_of_nodes(fmt::format(R"({{"name":"x","op":"input","role":"user","target":"x","type":{}}},{{"name":"i","op":"input","role":"user","target":"i","type":{{"dtype":"i64","shape":[{}]}}}},
+                                               {{"name":"s","op":"input","role":"user","target":"s","type":{{"dtype":"f32","shape":[{},{}]}}}})", type, count, count, width) +
+                                     call("y", "index_copy.default", R"("self":{"node":"x"},"dim":0,"index":{"node":"i"},"source":{"node":"s"})", type),
+                                 given("y"));
+    return cut.plan.steps.front().kind;
+  };
+  EXPECT_EQ(kind(16, 32), Region::Kind::kTask);
+  EXPECT_EQ(kind(64, 32), Region::Kind::kEager);   // 6400 comparisons, 3200 elements
 }
 
 TEST(CutTest, AnOrderSharesItsTaskWithViewsOnly) {

@@ -33,7 +33,7 @@ class Writer {
 
   Result<TaskText> write(const std::vector<int>& nodes, const std::vector<int>& results) {
     for (const int id : nodes) HONE_TRY_VOID(statement(id));
-    drop_unread();
+    drop_unread(results);
     std::string text = "compute = \"\"\"\n";
     for (const std::string& line : lines_) text += line + "\n";
     text += "\"\"\"\n[inputs]\n";
@@ -114,16 +114,23 @@ class Writer {
     return packed;
   }
 
-  /// An operand that gives nothing but its type or shape (zeros_like) is no input.
-  void drop_unread() {
+  /// An operand that gives nothing but its type or shape (zeros_like) is no input, nor is what is computed for it alone.
+  void drop_unread(const std::vector<int>& results) {
     std::set<std::string> words;
-    for (const std::string& line : lines_)
+    for (const int id : results) words.insert(terms_[id].at(0));
+    std::vector<std::string> kept;
+    for (size_t i = lines_.size(); i-- > 0;) {
+      const std::string& line = lines_[i];
+      if (words.count(line.substr(0, line.find(' '))) == 0) continue;
+      kept.push_back(line);
       for (size_t at = 0; at < line.size();) {
         size_t end = at;
         while (end < line.size() && (std::isalnum(static_cast<unsigned char>(line[end])) != 0 || line[end] == '_')) ++end;
         words.insert(line.substr(at, end - at));
         at = std::max(end, at + 1);
       }
+    }
+    lines_.assign(kept.rbegin(), kept.rend());
     for (size_t i = inputs_.size(); i-- > 0;) {
       if (words.count(terms_[inputs_[i]].front()) > 0) continue;
       inputs_.erase(inputs_.begin() + static_cast<std::ptrdiff_t>(i));

@@ -50,7 +50,11 @@ void pass_back(const Program& program, int id, int64_t bound, Bounds& bounds) {
   // Behind what is added; from below there is no bound but 0, so that nothing may be taken away.
   const Argument *other = node.find("other"), *alpha = node.find("alpha");
   if ((node.op == "aten.add.Tensor" || node.op == "aten.add.Scalar") && other != nullptr && (alpha == nullptr || alpha->integer() == 1))
-    if (const auto more = other->integer(); more && *more >= 0) pass(node.find("self"), *more);
+    for (const auto& [one, another] : {std::pair(node.find("self"), other), {other, node.find("self")}}) {
+      if (one == nullptr || another == nullptr) continue;
+      const auto more = another->ref() != nullptr ? largest_of(program, another->ref()->node) : another->integer();
+      if (more && *more >= 0) pass(one, *more);
+    }
 }
 
 }  // namespace
@@ -71,10 +75,14 @@ Bounds index_bounds(const Program& program) {
   for (const Node& node : program.nodes) {
     if (node.op == "aten.embedding.default" || node.op.starts_with("aten.embedding_bag.")) {
       picks(node.find("indices"), shape_of(node.find("weight")), 0);
-    } else if (node.op == "aten.index_select.default" || node.op == "aten.gather.default" || node.op == "aten.scatter_add.default" || node.op.starts_with("aten.scatter.") || node.op == "aten.index_add.default") {
+    } else if (node.op == "aten.index_select.default" || node.op == "aten.gather.default" || node.op == "aten.take_along_dim.default" || node.op == "aten.scatter_add.default" || node.op == "aten.scatter_reduce.two" ||
+               node.op.starts_with("aten.scatter.") || node.op == "aten.index_add.default" || node.op == "aten.index_copy.default") {
       const Argument* const dim = node.find("dim");
-      picks(node.find("index"), shape_of(node.find("self")), dim == nullptr ? 0 : dim->integer().value_or(0));
-    } else if (node.op == "aten.index.Tensor" || node.op == "aten._unsafe_index.Tensor") {
+      picks(node.find(node.op == "aten.take_along_dim.default" ? "indices" : "index"), shape_of(node.find("self")), dim == nullptr ? 0 : dim->integer().value_or(0));
+    } else if (node.op == "aten.cross_entropy_loss.default" || node.op.starts_with("aten.nll_loss")) {
+      const task::Shape* const classes = shape_of(node.find("self"));
+      picks(node.find("target"), classes, classes != nullptr && classes->size() > 1 ? 1 : 0);
+    } else if (node.op == "aten.index.Tensor" || node.op == "aten._unsafe_index.Tensor" || node.op == "aten.index_put.default") {
       const Argument* const indices = node.find("indices");
       for (size_t axis = 0; indices != nullptr && indices->list() != nullptr && axis < indices->list()->size(); ++axis)
         picks(&(*indices->list())[axis], shape_of(node.find("self")), static_cast<int64_t>(axis), node.op == "aten._unsafe_index.Tensor");

@@ -76,6 +76,13 @@ def elementwise():
         (lambda x: torch.fake_quantize_per_tensor_affine(x, 0.1, 3, -8, 7), real(5, 4)), (lambda x, s: torch.fake_quantize_per_tensor_affine(x, s, torch.tensor(2, dtype=torch.int32), 0, 255), real(5, 4), positive(1)),
         (lambda x, s: torch.fake_quantize_per_channel_affine(x, s, torch.zeros(4, dtype=torch.int32), 1, -128, 127), real(5, 4), positive(4)), (lambda x: F.rrelu(x), real(5, 4)),
         (torch.clamp_min, real(6), real(6)), (torch.clamp_max, real(6), real(6)), (lambda x: torch.logical_not(x > 0), real(6)),
+        (torch.hypot, real(4, 3), real(3)), (torch.hypot, real(4) * 1e25, torch.tensor([0.0, 1e20, math.inf, 3e25])), (torch.fmod, real(5, 4), positive(4)), (lambda x: torch.fmod(x, -0.7), real(5, 4)),
+        (torch.logical_and, whole(5, 4), real(5, 4) > 0), (torch.logical_or, whole(5, 4, low=-1, high=2), whole(4, low=-1, high=2)), (torch.logical_xor, whole(5, 4, low=-1, high=2), whole(4, low=-1, high=2)),
+        (torch.logical_not, whole(5, 4, low=-1, high=2)), (torch.bitwise_not, whole(5, 4)), (torch.bitwise_not, whole(5, 4).to(torch.int8)),
+        *((lambda x, n=n: x & n, whole(5, 4, low=-999, high=999)) for n in (0, 15, 48, -8, 1)), (lambda x: x & 127, whole(9).to(torch.int8)), (lambda x: x << 3, whole(5, 4)), (lambda x: x >> 3, whole(5, 4, low=-999, high=999)),
+        (lambda x: x >> 31, whole(5, 4, low=-999, high=999).to(torch.int32)), (lambda x: (x.unsqueeze(-1) >> torch.arange(8)) & 1, whole(5, low=-999, high=999)), (lambda x: x << torch.arange(0, 31, 10, dtype=torch.int32), whole(4).to(torch.int32)),
+        (lambda x: torch.bitwise_left_shift(x, 2), whole(4)), (lambda x: torch.bitwise_right_shift(x, torch.arange(4)), whole(4, low=-999, high=999)), (lambda x: torch.bitwise_left_shift(x, torch.arange(4)), whole(4)),
+        (lambda x: torch.bitwise_right_shift(x, 3), whole(4, low=-999, high=999)), (lambda x: torch.bitwise_and(x, 12), whole(9, low=-999, high=999)),
     ]
     compare = (torch.eq, torch.ne, torch.lt, torch.le, torch.gt, torch.ge)
     cases += [(f, whole(5, 3), whole(5, 3)) for f in compare]
@@ -98,6 +105,7 @@ def reductions():
         (lambda x: F.softmax(x, dim=-1, dtype=torch.float32), real(4, 5, dtype=torch.bfloat16)), (lambda x: F.log_softmax(x, dim=1), real(4, 5)), (lambda x: F.softmin(x, dim=1), real(4, 5)),
         (lambda x: x.cumsum(1), real(4, 5)), (lambda x: x.cumsum(-2), whole(4, 5)), (lambda x: x.cumprod(1), unit(4, 5) + 1), (lambda x: torch.logcumsumexp(x, 1), real(4, 5)),
         (lambda x: torch.cummax(x, 1).values, real(4, 5)), (lambda x: torch.cummin(x, 0).values, real(4, 5)),
+        (lambda x: list(torch.cummax(x, 0)), real(4, 5)), (lambda x: list(torch.cummin(x, 1)), whole(4, 9)),
         (lambda x: F.layer_norm(x, (5,)), real(4, 5)), (lambda x, w, b: F.layer_norm(x, (4, 5), w, b), real(3, 4, 5), real(4, 5), real(4, 5)), (lambda x, w: F.rms_norm(x, (5,), w), real(4, 5), real(5)),
         (lambda x, w: F.rms_norm(x, (5,), w, 1e-6), real(4, 5), real(5)), (lambda x, w, b: F.group_norm(x, 2, w, b), real(3, 4, 5), real(4), real(4)), (lambda x: F.group_norm(x, 4), real(3, 4, 5, 2)),
         (lambda x: F.instance_norm(x), real(3, 4, 5, 2)), (lambda x, w, b: F.instance_norm(x, weight=w, bias=b), real(3, 4, 5), real(4), real(4)),
@@ -121,6 +129,8 @@ def products():
         (torch.bmm, real(2, 4, 5), real(2, 5, 6)), (torch.dot, real(5), real(5)), (torch.outer, real(4), real(5)), (torch.addmm, real(6), real(4, 5), real(5, 6)),
         (lambda c, a, b: torch.addmm(c, a, b, beta=0.5, alpha=2), real(4, 6), real(4, 5), real(5, 6)), (torch.baddbmm, real(2, 4, 6), real(2, 4, 5), real(2, 5, 6)),
         (lambda a, b: torch.einsum("bij,bjk->bik", a, b), real(2, 4, 5), real(2, 5, 3)), (lambda a, b: torch.einsum("bhid,bhjd->bhij", a, b), real(2, 3, 4, 5), real(2, 3, 6, 5)),
+        (lambda x: torch.einsum("bijji->bj", x), real(2, 3, 4, 4, 3)), (lambda x, y: torch.einsum("iic,cd->id", x, y), real(3, 3, 4), real(4, 5)), (lambda x, w: F.conv2d(x, w, padding=1), real(4, 6, 5), real(3, 4, 3, 3)),
+        (lambda x, w: F.conv_transpose1d(x, w, stride=2), real(4, 6), real(4, 3, 3)),
         (F.conv1d, real(2, 4, 9), real(6, 4, 3), real(6)), (lambda x, w: F.conv1d(x, w, stride=2, padding=1, dilation=2), real(2, 4, 12), real(6, 4, 3)), (lambda x, w: F.conv2d(x, w, padding=1), real(2, 4, 6, 5), real(3, 4, 3, 3)),
         (lambda x, w, b: F.conv2d(x, w, b, stride=(2, 1), padding=(1, 0), groups=2), real(2, 4, 6, 5), real(6, 2, 3, 2), real(6)), (lambda x, w: F.conv2d(x, w, padding="same"), real(2, 4, 6, 5), real(3, 4, 3, 3)),
         (lambda x, w: F.conv2d(x, w, padding="same", dilation=(1, 3)), real(2, 4, 6, 7), real(3, 4, 4, 2)), (lambda x, w: F.conv1d(x, w, padding="same"), real(2, 4, 9), real(6, 4, 6)),
@@ -146,6 +156,9 @@ def windows():
         (lambda x: F.adaptive_avg_pool3d(x, 2), real(1, 2, 4, 4, 6)), (lambda x: F.adaptive_max_pool2d(x, (3, 1)), real(2, 4, 6, 5)), (lambda x: F.adaptive_max_pool1d(x, 3), real(2, 4, 9)),
         (lambda x: F.interpolate(x, scale_factor=2, mode="nearest"), real(2, 3, 4, 5)), (lambda x: F.interpolate(x, size=(8, 15), mode="nearest"), real(2, 3, 4, 5)),
         (lambda x: F.interpolate(x, scale_factor=3, mode="nearest"), real(2, 3, 4)), (lambda x: F.adaptive_avg_pool2d(x, (4, 3)), real(2, 4, 6, 5)),
+        (lambda x: F.max_pool2d(x, 2), real(3, 6, 7)), (lambda x: F.avg_pool1d(x, 3, 2), real(4, 9)), (lambda x: F.adaptive_avg_pool2d(x, 2), real(4, 6, 5)),
+        (lambda x: F.interpolate(x, size=(7, 3), mode="nearest"), real(2, 3, 4, 5)), (lambda x: F.interpolate(x, scale_factor=1.5, mode="nearest"), real(2, 3, 4)),
+        (lambda x: F.fold(x, (5, 6), (2, 3), dilation=(1, 2), padding=1, stride=(2, 1)), real(2, 18, 12)), (lambda x: F.fold(x, (4, 6), 2, stride=2), real(2, 12, 6)),
         (lambda x: F.adaptive_avg_pool1d(x, 5), real(2, 4, 3)), (lambda x: F.adaptive_avg_pool3d(x, (2, 3, 2)), real(1, 2, 5, 4, 6)), (lambda x: F.adaptive_max_pool2d(x, (4, 2)), real(2, 4, 6, 5)),
     ]
     return made(cases)
@@ -169,6 +182,9 @@ def shapes():
         (lambda x: torch.fill(x, 2.5) * x, real(4, 5)), (lambda x, y: [z + 1 for z in torch.broadcast_tensors(x, y)], real(4, 1), real(5)), (lambda x: torch.roll(x, -4), real(3, 4)),
         (lambda x: F.pad(x, (-1, 2, 1, -2)), real(4, 3)), (lambda x: F.pad(x, (-1, -1)), real(4, 3)), (lambda x: F.affine_grid(x, (2, 1, 3, 4), align_corners=True), real(2, 2, 3)),
         (lambda x, g: F.grid_sample(x, g, align_corners=False), real(2, 3, 5, 4), real(2, 3, 3, 2)), (lambda x, g: F.grid_sample(x, g, "nearest", "border", align_corners=True), real(2, 3, 5, 4), unit(2, 3, 3, 2)),
+        *((lambda x, y, a=a: torch.slice_scatter(x, y, *a), real(4, 9), real(*shape)) for a, shape in (((1, 0, 9, 3), (4, 3)), ((1, 1, 9, 2), (4, 4)), ((1, 2, 9, 4), (4, 2)), ((0, 1, 4, 2), (2, 9)), ((1, 0, 8, 5), (4, 2)))),
+        *((lambda x, y, k=k: torch.diagonal_scatter(x, y, k), real(4, 6), real(n)) for k, n in ((0, 4), (3, 3), (-2, 2))), (lambda x, y: torch.diagonal_scatter(x, y, 1, 1, 2), real(2, 5, 3), real(2, 2)),
+        (lambda x: x.diagonal(1) * 2, real(4, 6)), (lambda x: x.diagonal(-2, 0, 2) * 2, real(4, 3, 5)), (lambda x: x.diagonal(dim1=1, dim2=0) * 2, real(4, 4, 3)),
         (lambda x: x + x.new_zeros(3), real(4, 3)), (lambda x: x.movedim(0, 2) + 1, real(2, 3, 4)), (lambda x: x.swapaxes(0, 1) + 1, real(2, 3)), (lambda x: x.repeat_interleave(2, 1) + 1, real(2, 3)),
     ]
     return made(cases)
@@ -187,5 +203,40 @@ def indices():
         (lambda x: x[:, [2, 0]], real(3, 6)), (lambda x: torch.sort(x, 1).values, real(3, 6)), (lambda x: list(torch.sort(x, dim=0, descending=True, stable=True)), real(3, 6)), (lambda x: torch.topk(x, 2).values, real(3, 6)),
         (lambda x, i: torch.take_along_dim(x, i, 1), real(3, 6), whole(3, 2, low=0, high=6)),
         (lambda x, i: torch.ops.aten._unsafe_index(x, [None, i]), real(3, 6), whole(4, low=0, high=6)),
+        (lambda x, i: x.gather(1, i), real(5, 6), whole(3, 4, low=0, high=6)), (lambda x, i: torch.take_along_dim(x, i, 1), real(3, 6), whole(1, 2, low=0, high=6)), (lambda x, i: torch.take_along_dim(x, i, 0), real(3, 1), whole(2, 5, low=0, high=3)),
+        (torch.take, real(3, 6), whole(4, 2, low=-18, high=18)), (lambda x, i, j: x[i, :, j], real(5, 3, 6), whole(4, 1, low=-5, high=5), whole(2, low=0, high=6)), (lambda x, i, j: x[:, i, :, j], real(2, 4, 3, 5), whole(3, low=0, high=4), whole(3, low=0, high=5)),
+        *((lambda x, y, r=r: torch.searchsorted(x.cumsum(-1), y, right=r), positive(3, 7), positive(3, 4) * 4) for r in (False, True)), (lambda x, y: torch.bucketize(x, y.cumsum(0), out_int32=True), positive(3, 7) * 4, positive(6)),
+        (lambda x: torch.bucketize(x, torch.tensor([-1.0, 0.0, 0.0, 2.0]), right=True), torch.tensor([-3.0, -1.0, 0.0, 1.5, 2.0, math.nan])), (lambda x: torch.searchsorted(x.cumsum(0), 1.5), positive(9)),
+        (lambda x: torch.bucketize(0.5, x.cumsum(0)), positive(9)), (lambda x: torch.quantile(x, torch.tensor(0.4), 0), real(6, 3)), (torch.median, real(4, 5)), (lambda x: list(torch.median(x, 1)), real(4, 6)), (lambda x: list(torch.median(x, 0, keepdim=True)), torch.where(real(5, 6) > 1.5, math.nan, 0.0) + real(5, 6)),
+        (lambda x: list(torch.kthvalue(x, 2, 0)), real(4, 5)), (lambda x: list(torch.kthvalue(x, 5, keepdim=True)), real(4, 5)), *((lambda x, m=m: torch.quantile(x, 0.3, 1, interpolation=m), real(4, 8)) for m in ("linear", "lower", "higher", "midpoint", "nearest")),
+        (lambda x: torch.quantile(x, 0.5, keepdim=True), real(4, 7)), (lambda x: torch.quantile(x, 0.9, dim=0), torch.where(real(4, 8) > 1.5, math.nan, 0.0) + real(4, 8)),
+    ]
+    return made(cases)
+
+
+def scatters():
+    cases = [
+        (lambda x, i, s: x.scatter(1, i, s), real(5, 6), whole(3, 2, low=0, high=6), real(4, 3)), (lambda x, i: x.scatter(1, i, 1.0), real(5, 6), whole(5, 1, low=0, high=6)), (lambda x, i, s: x.scatter_add(1, i, s), real(5, 6, 3), whole(4, 8, 2, low=0, high=6), real(5, 8, 3)),
+        *((lambda x, i, s, r=r, w=w: x.scatter_reduce(0, i, s, r, include_self=w), real(5, 3), whole(7, 3, low=0, high=5), real(8, 3)) for r in ("sum", "mean") for w in (False, True)),
+        (lambda x, i, s: x.index_copy(1, i, s), real(4, 7), torch.tensor([5, 0, 3]), real(4, 3)), (lambda x, i: x.index_fill(0, i, 2.5), real(6, 4), torch.tensor([-1, 2])), (lambda x, i, v: x.index_fill(1, i, v[0]), real(6, 4), torch.tensor([3]), real(2)),
+        (lambda x, i, s: x.index_put((i,), s), real(6, 4), torch.tensor([4, -6, 1]), real(3, 4)), (lambda x, i, s: x.index_put((i,), s), real(6, 4), torch.tensor([[4, 0], [3, 5]]), real(4)), (lambda x, i, j, s: x.index_put((i, j), s), real(6, 4), torch.tensor([4, 0, 5]), torch.tensor([-1, 2, 2]), real(3)),
+        (lambda x, i, s: torch.ops.aten.index_put(x, [None, i], s), real(3, 6, 4), torch.tensor([4, 0]), real(3, 2, 4)), (lambda x, i, j, s: x.index_put((i, j), s, accumulate=True), real(6, 4, 2), whole(9, low=-6, high=6), whole(9, low=0, high=4), real(9, 2)),
+        (lambda x, m: x.index_put((m,), torch.tensor(0.5)), real(5, 4), real(5, 4) > 0), (lambda x, m, v: x.index_put((m,), v), real(5, 4), real(5) > 0, real(4)), (lambda x, m, v: torch.ops.aten.index_put(x, [None, m], v, True), real(3, 5, 2), real(5) > 0, real(1)),
+        (lambda x, y: torch.where(torch.zeros_like(x).index_add(0, torch.tensor([1, 1]), y) > 0, x, -x), real(5, 3), real(2, 3)),
+    ]
+    return made(cases)
+
+
+def losses():
+    classes, weights, ignored = whole(9, low=0, high=5), positive(5), torch.tensor([0, -100, 2, 3, -100, 4, 1, 1, 0])
+    kinds = [{}, {"reduction": "sum"}, {"reduction": "none"}, {"label_smoothing": 0.1}, {"ignore_index": 2}, {"ignore_index": 2, "label_smoothing": 0.2, "reduction": "none"}]
+    cases = [(lambda x, t, k=k: F.cross_entropy(x, t, **k), real(9, 5), classes) for k in kinds] + [(lambda x, t, w, k=k: F.cross_entropy(x, t, w, **k), real(9, 5), classes, weights) for k in kinds]
+    cases += [(lambda x, t, k=k: F.cross_entropy(x, t, **k), real(9, 5), ignored) for k in kinds[:4]] + [(lambda x, t, w, k=k: F.cross_entropy(x, t.softmax(1), w, **k), real(9, 5), real(9, 5), weights) for k in kinds[:4]]
+    cases += [
+        (F.cross_entropy, real(2, 5, 3, 4), whole(2, 3, 4, low=0, high=5)), (F.cross_entropy, real(5), torch.tensor(3)), (lambda x, t: F.cross_entropy(x, t.softmax(1), reduction="none"), real(2, 5, 3), real(2, 5, 3)),
+        (lambda x, t: F.cross_entropy(x, t, label_smoothing=0.1), real(4, 5, dtype=torch.bfloat16), whole(4, low=0, high=5)),
+        (lambda x, t: F.nll_loss(x, t), real(9, 5), ignored), (lambda x, t, w: F.nll_loss(x, t, w), real(9, 5), classes, weights), (lambda x, t: F.nll_loss(x, t, reduction="none"), real(2, 5, 3, 4), whole(2, 3, 4, low=0, high=5)),
+        *((lambda x, t, w, r=r: list(torch.ops.aten.nll_loss_forward(x, t, w, r, 2)), real(9, 5), classes, weights) for r in (1, 2)), (lambda x, t: list(torch.ops.aten.nll_loss2d_forward(x, t, None, 1, -100)), real(2, 5, 3, 4), whole(2, 3, 4, low=0, high=5)),
+        (F.cosine_similarity, real(4, 5), real(4, 5)), (lambda x, y: F.cosine_similarity(x, y, dim=-1), real(2, 1, 4, 5), real(3, 1, 5)), (lambda x, y: F.cosine_similarity(x * 0, y, dim=0, eps=1e-3), real(4, 5), real(4, 1)),
     ]
     return made(cases)

@@ -137,10 +137,18 @@ TEST(ProgramTest, OperatorsMeanTheSameInTheLanguage) {
   EXPECT_GE(seen.size(), 80U);
 }
 
+TEST(ProgramTest, LossesAndWhatIsPutInByIndicesAreTasks) {
+  SKIP_WITHOUT_TORCH();
+  std::set<std::string> seen;
+  for (const char* family : {"scatters", "losses"}) expect_same_meaning(family, seen);
+  for (const char* op : {"cross_entropy_loss", "nll_loss_nd", "cosine_similarity", "index_put", "index_copy", "index_fill", "scatter", "scatter_add", "scatter_reduce"})
+    EXPECT_TRUE(std::any_of(seen.begin(), seen.end(), [&](const std::string& name) { return name.starts_with(fmt::format("aten.{}.", op)); })) << op;
+}
+
 TEST(ProgramTest, LongOperatorsMeanTheSameInTheLanguage) {
   SKIP_WITHOUT_TORCH();
   std::set<std::string> seen;
-  for (const char* family : {"elementwise", "reductions", "products", "windows", "shapes", "indices"}) expect_same_meaning(family, seen);
+  for (const char* family : {"elementwise", "reductions", "products", "windows", "shapes", "indices", "scatters", "losses"}) expect_same_meaning(family, seen);
   // The others are spellings that torch.export of today replaces by those: older ones, and a device's own.
   std::vector<std::string> unseen;
   for (const std::string& op : program::known_operators())
@@ -193,7 +201,7 @@ const std::map<std::string, std::string> kNotFollowed = {
     {"moe_loop", "depends on the values of tensors"}, {"data_dependent", "depends on the values of tensors"}, {"histogram", "depends on the values of tensors"},
     {"branch", "torch.export cannot follow forward()"}, {"random_op", "draws random numbers"}, {"dropout_on", "draws random numbers"},
     {"ctc", "torch.export cannot follow forward()"}, {"forces", "torch.export cannot follow forward()"}, {"uniques", "depends on the values of tensors"},
-    {"checks", "gauss = F.gaussian_nll_loss(x, y"}, {"noisy_gate", "draws random numbers"}};
+    {"checks", "gauss = F.gaussian_nll_loss(x, y"}, {"noisy_gate", "draws random numbers"}, {"statistics", "brought_unseen.py, line "}};
 
 /// As PyTorch runs the steps, and as the tasks' texts say them.
 void expect_brought_is_right(const char* file, const std::string& name) {
@@ -224,11 +232,12 @@ TEST(ProgramTest, WhatUsersBringIsRightOrRefusedWithAReason) {
   SKIP_WITHOUT_TORCH();
   for (const char* name : {"grucell", "resizing", "moe_loop"}) expect_brought_is_right("brought.py", name);
   expect_brought_is_right("brought_later.py", "sampler");
+  for (const char* name : {"strided_views_out", "statistics"}) expect_brought_is_right("brought_unseen.py", name);
 }
 
 TEST(ProgramTest, LongWhatUsersBringIsRightOrRefusedWithAReason) {
   SKIP_WITHOUT_TORCH();
-  for (const auto& [file, least] : {std::pair{"brought.py", 78U}, {"brought_later.py", 49U}}) {
+  for (const auto& [file, least] : {std::pair{"brought.py", 78U}, {"brought_later.py", 49U}, {"brought_unseen.py", 22U}}) {
     const auto names = brought(file);
     EXPECT_GE(names.size(), least);
     for (const std::string& name : names) expect_brought_is_right(file, name);
