@@ -83,6 +83,6 @@ def log_sum(a, b, fine):
 
 def both_factors(a, b):
     """A product that stays finite where both are: a state of 0 may meet it."""
-    most, both = T.cast(1e300, "float64"), a * b
+    most, both = T.max_value("float64"), a * b
     left = T.And(T.Not(T.abs(both) <= most), T.And(T.abs(a) <= most, T.abs(b) <= most))
     return T.if_then_else(left, T.if_then_else(both < number(0, both), number(0, most) - most, most), both)

@@ -20,10 +20,10 @@ using task::Prim;
 /// What running results are kept as: sums of exponentials as logarithms, which may be far from 0.
 std::string kept_as(const Node& scan) { return scan.prim == Prim::kCumLogSumExp ? "float64" : tile_type(scan.type.dtype); }
 
-int64_t bytes_of(const Node& scan) { return scan.prim == Prim::kCumLogSumExp ? 8 : task::size_of(scan.type.dtype); }
+int64_t bytes_kept(const Node& scan) { return scan.prim == Prim::kCumLogSumExp ? 8 : task::size_of(scan.type.dtype); }
 
 /// What changes no result.
-std::string neutral_of(const Node& scan) {
+std::string unmoved_by(const Node& scan) {
   const std::string type = kept_as(scan);
   const bool most = scan.prim == Prim::kCumMax || scan.prim == Prim::kCumLogSumExp;
   if (scan.prim == Prim::kCumProd) return fmt::format("T.cast(1, \"{}\")", type);
@@ -45,7 +45,7 @@ std::string both(const Node& scan, const std::string& before, const std::string&
 }
 
 /// The place in shared memory of element j of a segment, in the order of the walk.
-std::string place_of(bool reverse) { return reverse ? "BLOCK - 1 - j + (BLOCK - 1 - j) // EACH" : "j + j // EACH"; }
+std::string place_walked(bool reverse) { return reverse ? "BLOCK - 1 - j + (BLOCK - 1 - j) // EACH" : "j + j // EACH"; }
 
 std::vector<int> all_scans(const Program& program) {
   std::vector<int> all;
@@ -73,7 +73,7 @@ std::string TileElements::scan_memory(const std::string& indent) {
       text += fmt::format("{0}f{1} = T.alloc_shared(({2}), \"{3}\")\n{0}g{1} = T.alloc_shared((2, {4}), \"float64\")\n{0}w{1} = T.alloc_local((1,), \"float64\")\n",
                           indent, id, cell("ROWS", "WIDE"), type, cell("ROWS", "PIECES"));
     if (node.attr<bool>("exclusive")) text += fmt::format("{0}x{1} = T.alloc_local((1,), \"{2}\")\n", indent, id, type);
-    const std::string found = fmt::format("s{}[{}]", id, cell("i", place_of(reverse)));
+    const std::string found = fmt::format("s{}[{}]", id, cell("i", place_walked(reverse)));
     bound_[id] = type == tile_type(node.type.dtype) ? found : fmt::format("T.cast({}, \"{}\")", found, tile_type(node.type.dtype));
   }
   return text;
@@ -84,8 +84,8 @@ std::pair<int64_t, int64_t> TileElements::scan_bytes() const {
   for (const int id : all_scans(program_)) {
     const Node& node = program_.node(id);
     const bool pair = node.prim == Prim::kLinearScan;
-    all.first += bytes_of(node) * (pair ? 2 : 1);
-    all.second += 2 * (bytes_of(node) + (pair ? 8 : 0));
+    all.first += bytes_kept(node) * (pair ? 2 : 1);
+    all.second += 2 * (bytes_kept(node) + (pair ? 8 : 0));
   }
   return all;
 }
@@ -108,8 +108,8 @@ std::vector<int> TileElements::scans_below(const std::vector<int>& roots) const 
 std::string TileElements::scan_step(int id, const std::string& rows, const std::string& length, const std::string& indent) {
   const Node& node = program_.node(id);
   const bool reverse = node.attr<bool>("reverse"), exclusive = node.attr<bool>("exclusive"), pair = node.prim == Prim::kLinearScan;
-  const std::string inner = indent + "        ", type = kept_as(node), neutral = neutral_of(node), s = fmt::format("s{}", id), t = fmt::format("t{}", id), u = fmt::format("u{}[0]", id);
-  const std::string at = cell("i", place_of(reverse)), piece = cell("i", "p"), earlier = cell("i", "T.max(p - (1 << turn), 0)"), walked = cell("i", "p * (EACH + 1) + k");
+  const std::string inner = indent + "        ", type = kept_as(node), neutral = unmoved_by(node), s = fmt::format("s{}", id), t = fmt::format("t{}", id), u = fmt::format("u{}[0]", id);
+  const std::string at = cell("i", place_walked(reverse)), piece = cell("i", "p"), earlier = cell("i", "T.max(p - (1 << turn), 0)"), walked = cell("i", "p * (EACH + 1) + k");
   const std::string pieces = across_ ? "for p, i in T.Parallel(PIECES, ROWS):" : "for i, p in T.Parallel(ROWS, PIECES):";
   begin(inner);
   std::string lines = positions(kept_, "row", inner) + positions(along_, "at", inner);
@@ -155,7 +155,7 @@ std::string TileElements::scan_step(int id, const std::string& rows, const std::
 std::string TileElements::loop(const std::string& rows, const std::string& length, const std::string& indent, const std::string& body, const std::vector<int>& scans) {
   std::string text, steps;
   for (const int id : scans) {
-    text += fmt::format("{}T.fill(c{}, {})\n", indent, id, neutral_of(program_.node(id)));
+    text += fmt::format("{}T.fill(c{}, {})\n", indent, id, unmoved_by(program_.node(id)));
     steps += scan_step(id, rows, length, indent + "    ");
   }
   const bool reverse = !scans.empty() && program_.node(scans.front()).attr<bool>("reverse");
