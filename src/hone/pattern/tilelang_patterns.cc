@@ -122,6 +122,7 @@ std::vector<Offer> tile_loops(const task::Task& task, std::vector<std::string>& 
   };
   add("attention", "one pass over the keys", tile::attention(task));
   if (offers.empty()) add("pool", "a window an element", tile::pool(task));
+  if (offers.empty()) add("scatter", "a thread a line, in order", tile::scatter(task));
   if (has_sort(task.primitive)) add("sort", "sort in shared memory", tile::sort(task));
   if (!offers.empty()) return offers;
   const auto program = find_program(task, {.columns = false, .scans = true, .slices = true});

@@ -70,6 +70,8 @@ struct Product {
 [[nodiscard]] Result<kernel::Kernel> scans(const Program& program);
 /// Sorted rows, whichever way these lie in memory, and the first of them.
 [[nodiscard]] Result<kernel::Kernel> sort(const task::Task& task);
+/// Sums by index, without atomics, and element-wise work behind them.
+[[nodiscard]] Result<kernel::Kernel> scatter(const task::Task& task);
 
 /// One pooling of an input and element-wise work behind it.
 [[nodiscard]] Result<kernel::Kernel> pool(const task::Task& task);
