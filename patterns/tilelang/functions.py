@@ -64,3 +64,25 @@ def whole(x, low, high):
     within = T.And(x > T.cast(low, x.dtype), x < T.cast(high, x.dtype))
     inside = T.cast(T.if_then_else(within, x, number(0, x)), "int64")
     return T.if_then_else(T.Or(within, T.isnan(x)), inside, T.if_then_else(x <= T.cast(low, x.dtype), T.cast(low, "int64"), T.cast(high, "int64")))
+
+
+def in_order(x):
+    """Whole numbers in the order of floats: NaN is the largest, both zeros are one."""
+    whole_type = "int64" if x.dtype == "float64" else "int32"
+    bits, most = T.reinterpret(x, whole_type), T.max_value(whole_type)
+    turned = T.if_then_else(bits < T.cast(0, whole_type), bits ^ most, bits)
+    return T.if_then_else(T.isnan(x), most, T.if_then_else(x == number(0, x), T.cast(0, whole_type), turned))
+
+
+def log_sum(a, b, fine):
+    """log(exp(a) + exp(b)) of float64, whose part behind the larger of the two is computed in `fine`."""
+    larger = greater(a, b)
+    behind = T.cast(T.log1p(T.exp(T.cast(number(0, a) - T.abs(a - b), fine))), "float64")
+    return T.if_then_else(T.abs(larger) < T.infinity("float64"), larger + behind, larger)
+
+
+def both_factors(a, b):
+    """A product that stays finite where both are: a state of 0 may meet it."""
+    most, both = T.max_value("float64"), a * b
+    left = T.And(T.Not(T.abs(both) <= most), T.And(T.abs(a) <= most, T.abs(b) <= most))
+    return T.if_then_else(left, T.if_then_else(both < number(0, both), number(0, most) - most, most), both)

@@ -24,6 +24,7 @@ struct Case {
   std::vector<std::string> patterns;      ///< that must cover it on a CPU
   std::vector<std::string> gpu;           ///< on a GPU
   std::vector<std::string> cuda;          ///< on NVIDIA's alone
+  std::vector<std::string> tilelang;      ///< in TileLang
   std::map<std::string, std::string> indices;   ///< inputs that hold numbers below a bound
 };
 
@@ -53,7 +54,7 @@ inline std::vector<Case> cases() {
         for (const auto& [name, bound] : *bounds) indices[std::string(name.str())] = bound.value_or(std::string());
       all.push_back({table["name"].value_or(std::string()), table["compute"].value_or(std::string()), strings(table["inputs"].as_array()),
                      strings(table["patterns"].as_array()), strings(table["gpu"].as_array()),
-                     strings(table["cuda"].as_array()), std::move(indices)});
+                     strings(table["cuda"].as_array()), strings(table["tilelang"].as_array()), std::move(indices)});
     }
   }
   return all;

@@ -10,6 +10,7 @@
 #include "hone/pattern/names.h"
 #include "hone/pattern/normal_form.h"
 #include "hone/pattern/parts.h"
+#include "hone/pattern/sorting.h"
 #include "hone/pattern/tilelang_text.h"
 #include "hone/pattern/tilelang_tile.h"
 #include "hone/pattern/triton_patterns.h"
@@ -96,15 +97,13 @@ Result<kernel::Kernel> tile_rows(const Program& program) {
   TileElements elements(program, program.row_axes, program.inner_axes, parameters);
   const std::string rows = parameters.extent(program.rows()), length = parameters.extent(program.row_length()), indent(12, ' ');
   Slots slots;
-  const bool scans = program.has_scans();
-  if (scans) slots["body"] = elements.scan(rows, length, indent);
-  for (size_t pass = 0; !scans && pass < program.passes.size(); ++pass) slots["body"] += elements.pass(pass, rows, length, indent);
-  if (!scans) slots["body"] += elements.row_stores(rows, indent);
+  for (size_t pass = 0; pass < program.passes.size(); ++pass) slots["body"] += elements.pass(pass, rows, length, indent);
+  slots["body"] += elements.row_stores(rows, indent);
   if (!elements.obstacle().empty()) return fail(ErrorCode::kUnavailable, elements.obstacle());
   slots["rows_name"] = rows;
   slots["functions"] = tile_functions(slots["body"]);
   slots["note"] = "rows: " + program.outline();
-  slots["requires"] = elements.requirements() + (scans ? "constraints = [\"16 * ROWS * BLOCK <= SHARED_MAX\"]\n" : "");
+  slots["requires"] = elements.requirements() + (elements.has_products() ? "constraints = [\"8 * ROWS * BLOCK <= SHARED_MAX\"]\n" : "");
   const int64_t block = triton::covering(triton::largest(*program.task, program.row_length()), 32, kRowsBlock);
   const int64_t count = triton::covering(triton::largest(*program.task, program.rows()), 1, std::clamp<int64_t>(kRowsBlock / block, 1, 32));
   slots["rows_choices"] = triton::around(count, 1, 32);
@@ -123,10 +122,12 @@ std::vector<Offer> tile_loops(const task::Task& task, std::vector<std::string>& 
   };
   add("attention", "one pass over the keys", tile::attention(task));
   if (offers.empty()) add("pool", "a window an element", tile::pool(task));
+  if (offers.empty()) add("scatter", "a thread a line, in order", tile::scatter(task));
+  if (has_sort(task.primitive)) add("sort", "sort in shared memory", tile::sort(task));
   if (!offers.empty()) return offers;
   const auto program = find_program(task, {.columns = false, .scans = true, .slices = true});
   if (!program) why_not.push_back("map, rows: " + program.error().message);
-  else if (program->has_scans()) add("rows", "sum within segments, carry on between them", tile_rows(*program));
+  else if (program->has_scans()) add("scans", "go along in segments, carry on between them", tile::scans(*program));
   else if (program->has_reductions()) add("rows", "combine sums of threads", tile_rows(*program));
   else add("map", "fuse into one loop", tile_map(*program));
   if (offers.empty()) add("map", "find each element where it lies", tile::places(task));

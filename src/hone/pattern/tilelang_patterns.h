@@ -6,6 +6,7 @@
 #include "hone/base/result.h"
 #include "hone/pattern/contraction.h"
 #include "hone/pattern/library.h"
+#include "hone/pattern/program.h"
 #include "hone/pattern/template.h"
 #include "hone/pattern/triton_factor.h"
 
@@ -64,6 +65,13 @@ struct Product {
                                                     TritonParameters& parameters);
 /// A convolution, transposed or not, as such a product.
 [[nodiscard]] Result<kernel::Kernel> convolution(const task::Task& task);
+
+/// Scans along one axis, and reductions along it: along rows, or down columns.
+[[nodiscard]] Result<kernel::Kernel> scans(const Program& program);
+/// Sorted rows, whichever way these lie in memory, and the first of them.
+[[nodiscard]] Result<kernel::Kernel> sort(const task::Task& task);
+/// Sums by index, without atomics, and element-wise work behind them.
+[[nodiscard]] Result<kernel::Kernel> scatter(const task::Task& task);
 
 /// One pooling of an input and element-wise work behind it.
 [[nodiscard]] Result<kernel::Kernel> pool(const task::Task& task);

@@ -196,6 +196,10 @@ std::string TilePlaces::make(int id, const At& at) {
     case Prim::kTakeAlongAxis: return picked(node, at);
     default: break;
   }
+  if (id == bound_) {
+    refuse(fmt::format("{}, of which elements are moved", task::name_of(node.prim)));
+    return "0";
+  }
   if (!task::is_elementwise(node.prim)) {
     refuse(fmt::format("{} among the elements", task::name_of(node.prim)));
     return "0";

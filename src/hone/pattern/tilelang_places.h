@@ -19,6 +19,8 @@ class TilePlaces {
 
   /// The name of the element of a node that lies there. All places given are within its extents.
   [[nodiscard]] std::string value(int id, const At& at);
+  /// A node whose element at `at` is there already, and no other.
+  void bind(int id, const At& at, const std::string& text) { bound_ = id, values_[{id, at}] = text; }
   /// From the place in a dense tensor, and to it.
   [[nodiscard]] At unfolded(const std::string& place, const task::Dims& dims);
   [[nodiscard]] std::string folded(const At& at, const task::Dims& dims);
@@ -44,6 +46,7 @@ class TilePlaces {
   std::string indent_, lines_, obstacle_;
   std::map<std::string, std::string> named_;             ///< by text
   std::map<std::pair<int, At>, std::string> values_;
+  int bound_ = -1;
   size_t count_ = 0;
 };
 

@@ -60,6 +60,8 @@ TEST(TileLangNan, GoesWhereTheFormulaSays) {
       {"y = maximum(x, 0)", {}}, {"y = minimum(1, x)", {}}, {"y = maximum(x, w)", {"w=f32[37]"}}, {"y = sign(x)", {}},
       {"y = where(x == x, -x, 0)", {}}, {"y = where(x != x, 1, -x)", {}}, {"y = where(not (x < 0), 1, 2)", {}}, {"y = isnan(x) or x > 1", {}},
       {"y = max(x, axis=1)", {}}, {"y = min(x, axis=1)", {}}, {"y = argmax(x, axis=1)", {}}, {"y = relu(x @ w)", {"w=f32[37, 20]"}},
+      {"y = cummax(x, axis=1)", {}}, {"y = cummin(x, axis=0)", {}}, {"y = logcumsumexp(x, axis=1)", {}}, {"y = cumprod(x, axis=1, reverse=true)", {}},
+      {"v, i = topk(x, 5)", {}}, {"y = sort(x, descending=false)", {}},
   };
   for (auto [compute, inputs] : tasks) {
     SCOPED_TRACE(compute);

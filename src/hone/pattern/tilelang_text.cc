@@ -1,6 +1,7 @@
 #include "hone/pattern/tilelang_text.h"
 
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -36,7 +37,9 @@ std::string tile_constant(const task::Attr& value, DType dtype) {
     const double kept = fits_32(dtype) ? static_cast<double>(static_cast<float>(real)) : real;
     text = std::isnan(kept) ? "float(\"nan\")" : std::isinf(kept) ? (kept < 0 ? "float(\"-inf\")" : "float(\"inf\")") : fmt::format("{}", kept);
   }
-  return fmt::format("T.cast({}, \"{}\")", text, tile_type(dtype));
+  // A number that T.cast takes is one of float32 on its way.
+  const bool wide = dtype == DType::kF64 && std::isfinite(real) && std::abs(real) > std::numeric_limits<float>::max();
+  return fmt::format("T.{}({})", wide ? "FloatImm" : "cast", wide ? fmt::format("\"float64\", {}", text) : fmt::format("{}, \"{}\"", text, tile_type(dtype)));
 }
 
 std::string tile_cast(const std::string& x, DType from, DType to, bool rounds) {

@@ -29,7 +29,7 @@ DType summed_in(const Node& node, DType of) {
 /// The value that changes no result.
 std::string nothing_of(Prim op, DType in) {
   const std::string type = tile_type(in);
-  if (!is_most(op) && !is_least(op)) return fmt::format("T.cast(0, \"{}\")", type);
+  if (!is_most(op) && !is_least(op)) return fmt::format("T.cast({}, \"{}\")", op == Prim::kProd ? 1 : 0, type);
   if (task::is_float(in)) return fmt::format("{}T.infinity(\"{}\")", is_most(op) ? "-" : "", type);
   return fmt::format("T.{}_value(\"{}\")", is_most(op) ? "min" : "max", type);
 }
@@ -40,6 +40,10 @@ std::string TileElements::requirements() const {
   std::vector<std::string> all;
   for (const IntExpr& condition : nest_.conditions) all.push_back("\"" + condition.to_string() + "\"");
   return all.empty() ? "" : fmt::format("requires = [{}]\n", fmt::join(all, ", "));
+}
+
+bool TileElements::has_products() const {
+  return std::ranges::any_of(nest_.graph->nodes, [](const Node& node) { return node.prim == Prim::kProd; });
 }
 
 std::string TileElements::positions(const std::vector<int>& axes, const std::string& from, const std::string& indent) {
@@ -135,27 +139,34 @@ std::string TileElements::stores(const std::vector<int>& outputs, const std::str
   return text + text_of_body();
 }
 
-std::string TileElements::loop(const std::string& rows, const std::string& length, const std::string& indent, const std::string& body) {
-  return fmt::format("{0}for segment in T.serial(T.ceildiv({2}, BLOCK)):\n{0}    for i, j in T.Parallel(ROWS, BLOCK):\n{0}        row = block * ROWS + i\n"
-                     "{0}        at = segment * BLOCK + j\n{0}        if row < {1} and at < {2}:\n{3}", indent, rows, length, body);
-}
-
 std::string TileElements::pass(size_t number, const std::string& rows, const std::string& length, const std::string& indent) {
   const std::string inner = indent + "            ";
   const Pass& pass = program_.passes[number];
   std::string fragments, updates, ends, places;
+  std::vector<int> reduced;
+  for (const int id : pass.reductions) reduced.push_back(program_.node(id).operands[0]);
+  const std::vector<int> scans = scans_below(reduced);
   begin(inner);
   const std::string where = positions(kept_, "row", inner) + positions(along_, "at", inner);
   for (const int id : pass.reductions) {
     const Node& node = program_.node(id);
     const DType of = program_.node(node.operands[0]).type.dtype, in = summed_in(node, of);
     const std::string type = tile_type(in);
-    if (node.prim == Prim::kProd) refuse("a product along a row");
     if (is_place(node.prim) && along_.size() != 1) refuse("an index over several axes");
     if (is_place(node.prim) && pass.reductions.size() != 1) refuse("an index beside another reduction");
     const std::string value = tile_cast(element(node.operands[0]), of, in, false);
     const bool extreme = is_most(node.prim) || is_least(node.prim), nan = extreme && task::is_float(in);
     const char* const how = is_most(node.prim) ? "max" : is_least(node.prim) ? "min" : "sum";
+    if (node.prim == Prim::kProd) {
+      // TileLang reduces by no product: what threads have is halved in shared memory.
+      fragments += fmt::format("{0}a{1} = T.alloc_fragment((ROWS, BLOCK), \"{2}\")\n{0}r{1} = T.alloc_shared((ROWS, BLOCK), \"{2}\")\n{0}T.fill(a{1}, {3})\n", indent, id, type, nothing_of(node.prim, in));
+      lines_ += fmt::format("{0}a{1}[i, j] = a{1}[i, j] * {2}\n", inner, id, value);
+      ends += fmt::format("{0}for i, j in T.Parallel(ROWS, BLOCK):\n{0}    r{1}[i, j] = a{1}[i, j]\n{0}for turn in T.serial(BLOCK.bit_length() - 1):\n"
+                          "{0}    for i, j in T.Parallel(ROWS, BLOCK // 2):\n{0}        if j < (BLOCK // 2) >> turn:\n"
+                          "{0}            r{1}[i, j] = r{1}[i, j] * r{1}[i, j + ((BLOCK // 2) >> turn)]\n", indent, id);
+      bound_[id] = fmt::format("r{}[i, 0]", id);
+      continue;
+    }
     fragments += fmt::format("{0}a{1} = T.alloc_fragment((ROWS, BLOCK), \"{2}\")\n{0}r{1} = T.alloc_fragment((ROWS,), \"{2}\")\n{0}T.fill(a{1}, {3})\n", indent, id, type, nothing_of(node.prim, in));
     lines_ += extreme ? fmt::format("{0}a{1}[i, j] = T.{2}(a{1}[i, j], {3})\n", inner, id, how, value) : fmt::format("{0}a{1}[i, j] = a{1}[i, j] + {2}\n", inner, id, value);
     ends += fmt::format("{0}T.reduce_{1}(a{2}, r{2}, dim=1)\n", indent, how, id);
@@ -173,49 +184,16 @@ std::string TileElements::pass(size_t number, const std::string& rows, const std
       const std::string best = nan ? fmt::format("T.if_then_else(f{0}[i] > 0, T.isnan({1}), {1} == r{0}[i])", id, value) : fmt::format("{1} == r{0}[i]", id, value);
       places += fmt::format("{0}b{1} = T.alloc_fragment((ROWS, BLOCK), \"int64\")\n{0}p{1} = T.alloc_fragment((ROWS,), \"int64\")\n{0}T.fill(b{1}, T.max_value(\"int64\"))\n", indent, id);
       const std::string again = lines_.substr(0, lines_.find(fmt::format("{}a{}[", inner, id)));
-      places += loop(rows, length, indent, where + again + fmt::format("{0}b{1}[i, j] = T.min(b{1}[i, j], T.if_then_else({2}, T.cast(at, \"int64\"), T.max_value(\"int64\")))\n", inner, id, best));
+      places += loop(rows, length, indent, where + again + fmt::format("{0}b{1}[i, j] = T.min(b{1}[i, j], T.if_then_else({2}, T.cast(at, \"int64\"), T.max_value(\"int64\")))\n", inner, id, best), scans);
       places += fmt::format("{0}T.reduce_min(b{1}, p{1}, dim=1)\n", indent, id);
       result = fmt::format("p{}[i]", id);
     }
     bound_[id] = result;
   }
   updates = text_of_body();
-  std::string text = pass.reductions.empty() ? "" : fragments + loop(rows, length, indent, where + updates) + ends + places;
-  if (!pass.stores.empty()) text += loop(rows, length, indent, stores(pass.stores, inner));
+  std::string text = pass.reductions.empty() ? "" : fragments + loop(rows, length, indent, where + updates, scans) + ends + places;
+  if (!pass.stores.empty()) text += loop(rows, length, indent, stores(pass.stores, inner), scans_below(pass.stores));
   return text;
-}
-
-std::string TileElements::scan(const std::string& rows, const std::string& length, const std::string& indent) {
-  std::vector<int> scans;
-  for (size_t id = 0; id < nest_.graph->nodes.size(); ++id)
-    if (task::is_scan(nest_.graph->nodes[id].prim)) scans.push_back(static_cast<int>(id));
-  const int id = scans.front();
-  const Node& node = program_.node(id);
-  if (scans.size() > 1) refuse("more than one scan");
-  if (node.prim != Prim::kCumSum) refuse(fmt::format("{}: TileLang scans by sums alone", task::name_of(node.prim)));
-  if (program_.has_reductions() || along_.size() != 1) refuse("a scan beside reductions, or over several axes");
-  if (task::size_of(node.type.dtype) < 4) refuse("a scan of less than 32 bits");
-  if (!obstacle_.empty()) return {};
-  const bool reverse = node.attr<bool>("reverse"), exclusive = node.attr<bool>("exclusive");
-  const std::string type = tile_type(node.type.dtype), step = indent + "    ", inner = indent + "            ";
-  const auto tiles = [&](const std::string& body, const std::string& otherwise) {
-    return fmt::format("{0}for i, j in T.Parallel(ROWS, BLOCK):\n{0}    row = block * ROWS + i\n{0}    at = segment * BLOCK + j\n"
-                       "{0}    if row < {1} and at < {2}:\n{3}{4}", step, rows, length, body, otherwise);
-  };
-  const auto [operand_lines, operand] = value(node.operands[0], inner);
-  const std::string taken = tile_cast(operand, program_.node(node.operands[0]).type.dtype, node.type.dtype, false);
-  std::string text = fmt::format("{0}line = T.alloc_shared((ROWS, BLOCK), \"{1}\")\n{0}sums = T.alloc_shared((ROWS, BLOCK), \"{1}\")\n"
-                                 "{0}before = T.alloc_fragment((ROWS,), \"{1}\")\n{0}T.clear(before)\n", indent, type);
-  text += fmt::format("{0}for step in T.serial(T.ceildiv({1}, BLOCK)):\n{0}    segment = {2}\n", indent, length,
-                      reverse ? fmt::format("T.ceildiv({}, BLOCK) - 1 - step", length) : "step");
-  text += tiles(fmt::format("{}{}line[i, j] = {}\n", operand_lines, inner, taken), fmt::format("{0}    else:\n{0}        line[i, j] = T.cast(0, \"{1}\")\n", step, type));
-  text += fmt::format("{}T.cumsum(line, sums, dim=1, reverse={})\n", step, reverse ? "True" : "False");
-  const char* const others = reverse ? "T.if_then_else(j + 1 < BLOCK, sums[i, T.min(j + 1, BLOCK - 1)], " : "T.if_then_else(j > 0, sums[i, T.max(j - 1, 0)], ";
-  bound_[id] = exclusive ? fmt::format("(before[i] + {}T.cast(0, \"{}\")))", others, type) : "(before[i] + sums[i, j])";
-  std::vector<int> outputs;
-  for (const Pass& pass : program_.passes) outputs.insert(outputs.end(), pass.stores.begin(), pass.stores.end());
-  text += tiles(stores(outputs, inner), "");
-  return text + fmt::format("{0}for i in T.Parallel(ROWS):\n{0}    before[i] = before[i] + sums[i, {1}]\n", step, reverse ? "0" : "BLOCK - 1");
 }
 
 std::string TileElements::row_stores(const std::string& rows, const std::string& indent) {

@@ -25,8 +25,14 @@ class TileElements {
   /// Fragments, loops and combinations of pass p; and the loop over rows that stores what has no places along them.
   [[nodiscard]] std::string pass(size_t number, const std::string& rows, const std::string& length, const std::string& indent);
   [[nodiscard]] std::string row_stores(const std::string& rows, const std::string& indent);
-  /// Of a program with one scan and no reductions: all of it.
-  [[nodiscard]] std::string scan(const std::string& rows, const std::string& length, const std::string& indent);
+  /// Neighbouring threads have neighbouring rows: columns of memory.
+  void go_across() { across_ = true; }
+  /// What the program's scans keep in shared memory, before all passes: those that need scans walk in order then (tilelang_scans.cc).
+  [[nodiscard]] std::string scan_memory(const std::string& indent);
+  /// Bytes of it for each place of a line, and for each of its pieces.
+  [[nodiscard]] std::pair<int64_t, int64_t> scan_bytes() const;
+  /// Products along rows, which take shared memory.
+  [[nodiscard]] bool has_products() const;
   /// Why it cannot be written so, once the text is made; empty: it can.
   [[nodiscard]] const std::string& obstacle() const { return obstacle_; }
   [[nodiscard]] std::string requirements() const;
@@ -38,7 +44,12 @@ class TileElements {
   std::string element(int id);
   std::string assign(int id, const std::string& text);
   void refuse(const std::string& why) { if (obstacle_.empty()) obstacle_ = why; }
-  std::string loop(const std::string& rows, const std::string& length, const std::string& indent, const std::string& body);
+  [[nodiscard]] std::string tiles() const { return across_ ? "for j, i in T.Parallel(BLOCK, ROWS):" : "for i, j in T.Parallel(ROWS, BLOCK):"; }
+  [[nodiscard]] std::string cell(const std::string& row, const std::string& place) const { return across_ ? place + ", " + row : row + ", " + place; }
+  /// `scans`: those that `body` reads.
+  std::string loop(const std::string& rows, const std::string& length, const std::string& indent, const std::string& body, const std::vector<int>& scans = {});
+  std::string scan_step(int id, const std::string& rows, const std::string& length, const std::string& indent);
+  [[nodiscard]] std::vector<int> scans_below(const std::vector<int>& roots) const;
   void begin(const std::string& indent);
   std::string text_of_body() { return std::exchange(lines_, {}); }
 
@@ -46,6 +57,7 @@ class TileElements {
   const Nest& nest_;
   std::vector<int> kept_, along_;
   TritonParameters& parameters_;
+  bool across_ = false;
   std::map<int, std::string> bound_, names_;
   std::string lines_, indent_, obstacle_;
 };
