@@ -140,7 +140,7 @@ class Subject:
             mixed = leaf.detach().flatten()[torch.randperm(leaf.numel(), generator=generator).to(leaf.device)].reshape(leaf.shape)
             if leaf.is_floating_point():
                 mixed = mixed * (1 + 0.1 * torch.randn(leaf.shape, generator=generator).to(leaf))
-            return mixed
+            return torch.empty_like(leaf).copy_(mixed)  # in the same order in memory
         return pytree.tree_map(other, arguments)
 
     def opponents(self, session, against):
@@ -179,6 +179,9 @@ class Subject:
                 if node.target is operator.getitem and isinstance(self.instead.get(node.args[0].name), list):
                     self.instead[node.name] = self.instead[node.args[0].name][node.args[1]]
                     continue
+                if node.target is torch.ops.aten.as_strided.default and node.args[0].name not in roles and (rows := self.picked(node)):
+                    nodes += rows
+                    continue
                 pieces = apart.pieces(node) if apart else None
                 row = self.call(node)
                 if pieces is None:
@@ -201,6 +204,36 @@ class Subject:
         return {"format": 1, "torch": torch.__version__, "name": self.name.removesuffix(".py"), "train": self.train, "nodes": nodes,
                 "outputs": outputs, "trees": trees, "aliases": self.aliases(),
                 "state": self.state(), "origins": origins}
+
+    def picked(self, node):
+        """as_strided() says places in memory, which only its operand's own strides give a meaning to: elements picked from what is computed, in the order
+        in which PyTorch has it in memory. None where memory holds more or less than its elements."""
+        source, size, stride = node.args[:3]
+        value, offset = source.meta["val"], (node.args[3] if len(node.args) > 3 else None) or 0
+        steps = value.stride()
+        if not all(isinstance(n, int) for n in (*value.shape, *steps, *size, *stride, offset)) or value.storage_offset() != 0 or not size or 0 in size:
+            return None
+        order = sorted(range(value.dim()), key=lambda axis: (-steps[axis], -value.shape[axis]))
+        if any(value.shape[axis] > 1 and steps[axis] != math.prod(value.shape[later] for later in order[at + 1:]) for at, axis in enumerate(order)):
+            return None
+        rows, kind = [], type_of(value)["dtype"]
+
+        def add(op, arguments, dtype, shape, positional=None):
+            rows.append({"name": f"{node.name}__{len(rows)}", "op": f"aten.{op}", "arguments": arguments, "type": {"dtype": dtype, "shape": list(shape)}, "positional": positional or list(arguments)})
+            return {"node": rows[-1]["name"]}
+        flat = add("permute.default", {"self": self.argument(source), "dims": order}, kind, [value.shape[axis] for axis in order])
+        flat = add("reshape.default", {"self": flat, "shape": [value.numel()]}, kind, [value.numel()])
+        places, shape = offset, [1] * len(size)
+        for axis, (extent, step) in enumerate(zip(size, stride)):
+            along = [extent if at == axis else 1 for at in range(len(size))]
+            more = add("arange.default", {"end": extent, "dtype": {"dtype": "i64"}, "device": {"other": str(value.device)}}, "i64", [extent], ["end"])
+            more = add("reshape.default", {"self": add("mul.Tensor", {"self": more, "other": step}, "i64", [extent]), "shape": along}, "i64", along)
+            shape = [max(one, other) for one, other in zip(shape, along)]
+            places = add("add.Tensor", {"self": more, "other": places, "alpha": 1}, "i64", shape, ["self", "other"])
+        count = math.prod(size)
+        picked = add("index_select.default", {"self": flat, "dim": 0, "index": add("reshape.default", {"self": places, "shape": [count]}, "i64", [count])}, kind, [count])
+        self.instead[node.name] = add("reshape.default", {"self": picked, "shape": list(size)}, kind, size)
+        return rows
 
     def put_in(self, node, pieces, origin):
         """Rows of a graph that stands for a node."""

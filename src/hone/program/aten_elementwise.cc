@@ -97,6 +97,9 @@ Written masked_bits(const Site& site, std::string_view) {
   return in_whole_numbers(site, fmt::format("({} // {} % {} * {})", x, from, bits / from + 1, from));
 }
 
+/// What Dynamo makes of addcmul() and addcdiv() with a value.
+Written multiplied_and_added(const Site& site, std::string_view) { return written(fmt::format("{} * {} + {}", site.text("a"), site.text("b"), site.text("c"))); }
+
 /// The longer side of a right angle, times what it is short of.
 Written hypotenuse(const Site& site, std::string_view) {
   const std::string a = fmt::format("abs({})", site.text("self")), b = fmt::format("abs({})", site.text("other"));
@@ -332,6 +335,7 @@ constexpr Row kElementwise[] = {
     {"aten.fake_quantize_per_channel_affine.default", quantised, "channels"},
     {"aten.addcmul.default", fused, "*"},
     {"aten.addcdiv.default", fused, "/"},
+    {"prims.fma.default", multiplied_and_added},
 };
 
 }  // namespace

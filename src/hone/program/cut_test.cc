@@ -283,6 +283,12 @@ TEST(CutTest, SeveralTensorsOfIndicesThatAreApartPickFromTheFront) {
   EXPECT_EQ(cut.plan.tasks.front().task.compute, "unsafe_index_0 = take(reshape(permute(x1, [0, 2, 1]), [8, 6]), (x0) * 2 + (x0), axis=0)\n");
 }
 
+TEST(CutTest, DynamosFusedProductsAreElementwise) {
+  const Cut cut = cut_of_nodes(std::string(kInput) + fmt::format(R"(,{{"name":"y","op":"prims.fma.default","arguments":{{"a":{{"node":"x"}},"b":0.5,"c":{{"node":"x"}}}},"type":{}}})", kMatrix), given("y"));
+  EXPECT_THAT(cut.tasks(), ElementsAre("fma x1"));
+  EXPECT_EQ(cut.plan.tasks.front().task.compute, "fma_0 = x0 * 0.5 + x0\n");
+}
+
 TEST(CutTest, AProductThatHangsOnNothingIsFolded) {
   const std::string nodes = std::string(kInput) + call("o", "ones.default", R"("size":[4,5])", R"({"dtype":"f32","shape":[4,5]})") + call("p", "ones.default", R"("size":[5,6])", R"({"dtype":"f32","shape":[5,6]})") +
                             call("m", "mm.default", R"("self":{"node":"o"},"mat2":{"node":"p"})", kMatrix) + call("e", "exp.default", R"("self":{"node":"m"})", kMatrix) +

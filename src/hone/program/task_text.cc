@@ -17,6 +17,7 @@ namespace hone::program {
 std::string short_name(std::string_view op) {
   if (op == "getitem") return "part";
   if (op.starts_with("aten.")) op.remove_prefix(5);
+  if (op.starts_with("prims.")) op.remove_prefix(6);
   op = op.substr(0, op.find('.'));
   while (op.starts_with("_")) op.remove_prefix(1);
   if (op == "scaled_dot_product_attention") return "attention";
