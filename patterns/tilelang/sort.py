@@ -33,6 +33,7 @@ def sort(@constants@):
             other = T.alloc_local((1,), "int32")   # in a place of its own, as is what lies there: else TileLang takes a minute to look through it
             key = T.alloc_local((2,), "int64")
 @more@            for step in T.serial(STEPS):
+                T.sync_threads()   # TileLang sees no need of it from one step to the next, whose threads may have other places
                 for @tile@:
                     row = block * ROWS + i
                     at = step * MORE + j
