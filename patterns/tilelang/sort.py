@@ -30,7 +30,10 @@ def sort(@constants@):
         with T.Kernel(T.ceildiv(@rows@, ROWS), threads=THREADS) as block:
             keys = T.alloc_shared((ROWS, WIDE), "int64")
             fresh = T.alloc_fragment((ROWS, WIDE), "int64")
+            other = T.alloc_local((1,), "int32")   # in a place of its own, as is what lies there: else TileLang takes a minute to look through it
+            key = T.alloc_local((2,), "int64")
 @more@            for step in T.serial(STEPS):
+                T.sync_threads()   # TileLang sees no need of it from one step to the next, whose threads may have other places
                 for @tile@:
                     row = block * ROWS + i
                     at = step * MORE + j
@@ -40,7 +43,9 @@ def sort(@constants@):
 @nothing@                for stage in T.serial(STAGES):
                     for part in T.serial(stage + 1):
                         for @tile@:
-                            other = j ^ T.if_then_else(part == 0, (2 << stage) - 1, 1 << (stage - part))
+                            other[0] = j ^ T.if_then_else(part == 0, (2 << stage) - 1, 1 << (stage - part))
+                            key[0] = keys[i, j]
+                            key[1] = keys[i, other[0]]
 @exchange@                        for @tile@:
                             keys[i, j] = fresh[i, j]
 @keep@            for @tile@:

@@ -160,6 +160,8 @@ std::string TileElements::loop(const std::string& rows, const std::string& lengt
   }
   const bool reverse = !scans.empty() && program_.node(scans.front()).attr<bool>("reverse");
   text += fmt::format("{}for {} in T.serial(T.ceildiv({}, BLOCK)):\n", indent, scans.empty() ? "segment" : "step", length);
+  // From one step to the next threads may have other places, which TileLang does not see (the sort's steps raced so).
+  if (!scans.empty()) text += indent + "    T.sync_threads()\n";
   if (!scans.empty()) text += fmt::format("{}    segment = {}\n", indent, reverse ? fmt::format("T.ceildiv({}, BLOCK) - 1 - step", length) : "step");
   return text + steps + fmt::format("{0}    {1}\n{0}        row = block * ROWS + i\n{0}        at = segment * BLOCK + j\n{0}        if row < {2} and at < {3}:\n{4}", indent, tiles(), rows, length, body);
 }

@@ -73,11 +73,13 @@ Result<kernel::Kernel> sort(const task::Task& task) {
     if (obstacle.empty()) obstacle = write.obstacle();
   }
   if (!obstacle.empty()) return fail(ErrorCode::kUnavailable, obstacle);
-  slots["more"] = !wide ? "" : "            places = T.alloc_shared((ROWS, WIDE), \"int32\")\n            fresh_places = T.alloc_fragment((ROWS, WIDE), \"int32\")\n";
-  slots["exchange"] = !wide ? fmt::format("{}fresh[i, j] = T.if_then_else(j < other, T.min(keys[i, j], keys[i, other]), T.max(keys[i, j], keys[i, other]))\n", inner)
-                            : fmt::format("{0}ahead = T.Or(keys[i, other] < keys[i, j], T.And(keys[i, other] == keys[i, j], places[i, other] < places[i, j]))\n"
-                                          "{0}taken = T.if_then_else(T.cast(ahead, \"int32\") == T.cast(j < other, \"int32\"), other, j)\n"
-                                          "{0}fresh[i, j] = keys[i, taken]\n{0}fresh_places[i, j] = places[i, taken]\n", inner);
+  slots["more"] = !wide ? "" : "            places = T.alloc_shared((ROWS, WIDE), \"int32\")\n            fresh_places = T.alloc_fragment((ROWS, WIDE), \"int32\")\n"
+                               "            spot = T.alloc_local((2,), \"int32\")\n            ahead = T.alloc_local((1,), \"int32\")\n";
+  slots["exchange"] = !wide ? fmt::format("{}fresh[i, j] = T.if_then_else(j < other[0], T.min(key[0], key[1]), T.max(key[0], key[1]))\n", inner)
+                            : fmt::format("{0}spot[0] = places[i, j]\n{0}spot[1] = places[i, other[0]]\n"
+                                          "{0}ahead[0] = T.if_then_else(key[1] == key[0], T.cast(spot[1] < spot[0], \"int32\"), T.cast(key[1] < key[0], \"int32\"))\n"
+                                          "{0}swaps = ahead[0] == T.cast(j < other[0], \"int32\")\n"
+                                          "{0}fresh[i, j] = T.if_then_else(swaps, key[1], key[0])\n{0}fresh_places[i, j] = T.if_then_else(swaps, spot[1], spot[0])\n", inner);
   slots["keep"] = !wide ? "" : fmt::format("{}places[i, j] = fresh_places[i, j]\n", inner);
   // Neighbouring threads have neighbouring rows where these lie side by side.
   slots["tile"] = beside ? "j, i in T.Parallel(WIDE, ROWS)" : "i, j in T.Parallel(ROWS, WIDE)";
