@@ -12,6 +12,7 @@ namespace hone::evaluate {
 /// The scale of a number that is another one in another order, and that may be NaN: beyond all scales of numbers of f32's range. What is made of
 /// such a number keeps about this scale.
 constexpr double kRangeLost = 0x1p600, kRangeLostAtLeast = 0x1p500;
+inline bool is_range_lost(double scale) { return std::isfinite(scale) && scale >= kRangeLostAtLeast; }
 
 /// The factors of one product, one after the other, in the type `type`. Types narrower than f32 are multiplied in f32; doubles are not looked at,
 /// as the oracle has no wider type for them.

@@ -123,7 +123,7 @@ void lose_lines(const Matrix& m, int64_t lines, int64_t depth, double* results, 
     bool lost = false;
     for (int64_t k = 0; k < depth && !lost; ++k) {
       const int64_t at = i * m.outer + k * m.contracted;
-      lost = m.scale[at] >= kRangeLostAtLeast && std::isfinite(m.scale[at]) && std::abs(m.value[at]) < 0x1p200;
+      lost = is_range_lost(m.scale[at]) && std::abs(m.value[at]) < 0x1p200;
     }
     for (int64_t j = 0; lost && j < other_lines; ++j) results[i * line + j * other] += kRangeLost;
   }

@@ -137,7 +137,7 @@ void product_groups(const KeptGroup& g, const double* x, const double* sx, bool 
       for (int64_t i = 0; i < g.length; ++i) {
         const int64_t k = (o * g.length + i) * g.inner + c;
         if (s) range.take(x[k]);
-        if (sx && std::isfinite(sx[k]) && sx[k] >= kRangeLostAtLeast) range.lose();
+        if (sx && is_range_lost(sx[k])) range.lose();
         if (s) d = std::abs(x[k]) * d + (sx ? std::abs(v) * sx[k] : 0.0);
         v *= x[k];
         if (f32) v = static_cast<float>(v);

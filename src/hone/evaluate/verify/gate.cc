@@ -80,7 +80,7 @@ bool is_of_right_kind(const Judging& judging, double exact, double expected, dou
 
 /// An honest program may have anything there, NaN too. What is infinite in f32 and bf16 is as large as its scale by itself.
 bool is_lost(DType type, double expected, double scale) {
-  return std::isfinite(scale) && scale >= kRangeLostAtLeast && (type == DType::kF16 || (type != DType::kF64 && std::isfinite(expected)));
+  return is_range_lost(scale) && (type == DType::kF16 || (type != DType::kF64 && std::isfinite(expected)));
 }
 
 /// Scaled error of one element; `rms` sums squares until finish_error().
