@@ -43,7 +43,9 @@ static void entry(const uint64_t* a, void*, const int64_t*, int64_t, int64_t) {{
   for (int i = 0; i < {0}; ++i) t[i] = reinterpret_cast<void*>(a[i]);
   call(t);
 }}
-static bool first_call() {{
+// The runner's first step after loading it: within an initialiser the loader's lock is held, and a library whose threads load another
+// one waits for ever.
+extern "C" __attribute__((visibility("default"))) bool hone_first_call() {{
   static const int64_t bytes[] = {{{1}}};
   void* t[{0}];
   for (int i = 0; i < {0}; ++i) {{
@@ -51,12 +53,14 @@ static bool first_call() {{
     if (!t[i]) abort();
     memset(t[i], 0, static_cast<size_t>(bytes[i]));
   }}
-  call(t);
+  try {{
+    call(t);
+  }} catch (...) {{
+    return false;
+  }}
   for (void* p : t) free(p);
   return true;
 }}
-// An initialiser like those before it, which it must follow.
-static const bool called = first_call();
 using hone_entry = void (*)(const uint64_t*, void*, const int64_t*, int64_t, int64_t);
 extern "C" __attribute__((visibility("default"))) const hone_entry hone_entries[] = {{entry}};
 )", task.inputs.size() + task.outputs.size(), fmt::join(bytes, ", "));

@@ -61,10 +61,17 @@ std::optional<Drawn> drawn(const std::filesystem::path& file, Family family) {
   return Drawn{std::move(*task), std::move(*graph), std::move(*forward)};
 }
 
+/// PyTorch 2.13's gelu by the error function loses up to ten units of small answers on CPUs without AVX-512, four times what
+/// the definition does in its place: what it means is asked here, not how well it is rounded.
+double slack_of(const task::Graph& surface) {
+  const auto is_that = [](const task::Node& n) { return n.op == "gelu" && !n.attrs.contains("approximate"); };
+  return std::ranges::any_of(surface.nodes, is_that) ? 4 * Bounds::kSlack : Bounds::kSlack;
+}
+
 void check(const Drawn& d, Family family, const ForwardResult& result) {
   ASSERT_EQ(result.error, "") << d.forward.source;
   const Oracle oracle(d.graph, d.views(), d.task.track);
-  Bounds bounds(d.task, d.graph, 11, 1);
+  Bounds bounds(d.task, d.graph, 11, 1, nullptr, nullptr, slack_of(d.task.surface));
   size_t at = 0;
   for (size_t k = 0; k < d.task.outputs.size(); ++k) {
     const int output = static_cast<int>(k);

@@ -272,6 +272,7 @@ std::string state_words(worker::State state) {
     case worker::State::kNoEntries: return "the build has no table of entries";
     case worker::State::kNoMemory: return "its workspaces or shared bytes could not be allocated";
     case worker::State::kNoLock: return "the runner could not close its jail";
+    case worker::State::kNoCall: return "it does not have this call on this processor";
     default: return "the runner did not start";
   }
 }

@@ -30,6 +30,7 @@ enum class State : uint32_t {
   kNoEntries,     ///< it has no table of entries
   kNoMemory,      ///< mappings or workspaces failed
   kNoLock,        ///< the system-call filter could not be installed
+  kNoCall,        ///< a library does not have this call here
 };
 
 /// What a batch is for.
@@ -114,5 +115,6 @@ struct Control {
 using Entry = void (*)(const uint64_t* arguments, void* shared, const int64_t* grid, int64_t begin,
                        int64_t end);
 inline constexpr const char* kEntriesSymbol = "hone_entries";
+inline constexpr const char* kFirstCallSymbol = "hone_first_call";  ///< bool(): of a library, where there is one: a call before any is timed, and whether it has it
 
 }  // namespace hone::target::worker

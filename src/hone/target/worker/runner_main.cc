@@ -302,6 +302,10 @@ class Runner {
     if (!handle) return State::kNoLibrary;
     entries_ = static_cast<const Entry*>(dlsym(handle, kEntriesSymbol));
     if (!entries_) return State::kNoEntries;
+    if (control_.library) {
+      const auto first_call = reinterpret_cast<bool (*)()>(dlsym(handle, kFirstCallSymbol));
+      if (first_call && !first_call()) return State::kNoCall;
+    }
     // A library keeps its own state, an emulator looks after a device's, and sanitizers keep theirs between globals.
     if (!control_.library && !control_.emulated && !kSanitized) {
       pristine_.remember(handle);

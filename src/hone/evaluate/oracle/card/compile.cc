@@ -344,6 +344,7 @@ class ReductionCompiler {
       *operand[to] = made;
       if (!scaled(below)) i.flags |= kUnaryFlags[to];
     }
+    if (n.operands.size() == 1) i.flags |= card::kExactB;  // there is none
     if (scaled(id)) i.flags |= card::kScaled;
     if (is_less_its_extreme(graph_.graph, id)) i.flags |= card::kLessExtreme;
     i.least = fact(id).least;
@@ -355,6 +356,7 @@ class ReductionCompiler {
     if (!op) return -1;
     i.op = *op;
     if (rounds(id) && !chooses) i.flags |= card::kRounds;
+    if (scaled(id) && !chooses && task::is_float(n.type.dtype)) i.flags |= card::kKeepsLost;
     i.own = fact(id).own;
     i.term = task::info_of(n.prim).is(task::PrimInfo::kTerms) ? fact(id).unit : 0;
     if (!chooses) i.half = half_range(n.type.dtype);

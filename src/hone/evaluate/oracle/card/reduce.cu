@@ -141,26 +141,31 @@ HONE_ORACLE_FUNCTION void for_elements(Do what) {
   }
 }
 
-/// As Kernels::keep_lost, of one operand.
-HONE_ORACLE_FUNCTION void keep_lost(double x, double d, double& v, double& s) {
-  if (!is_lost_number(x, d)) return;
-  v = kept_lost_value(v);
-  s = lost();
+/// Which elements have a lost operand, a bit each. Asked before the result is there, which may lie where an operand lay.
+HONE_ORACLE_FUNCTION unsigned lost_elements(const Instruction& i, const Registers& r, int operand, int32_t exact) {
+  unsigned lost = 0;
+  if ((i.flags & (kKeepsLost | exact)) != kKeepsLost) return lost;
+  HONE_ROLLED
+  for (int e = 0; e < kElements; ++e) lost |= (unsigned)is_lost_number(r.value[operand][e], r.scale[operand][e]) << e;
+  return lost;
 }
 
-template <Op op>
-constexpr bool kMakesTruth = op == Op::kEq || op == Op::kNe || op == Op::kLt || op == Op::kLe || op == Op::kGt || op == Op::kGe || op == Op::kAnd ||
-                             op == Op::kOr || op == Op::kXor || op == Op::kNot || op == Op::kIsNan || op == Op::kIsInf;
+/// As Kernels::keep_lost.
+HONE_ORACLE_FUNCTION void keep_lost(const Instruction& i, Registers& r, unsigned lost_ones) {
+  HONE_ROLLED
+  for (int e = 0; e < kElements; ++e) {
+    if (!(lost_ones >> e & 1)) continue;
+    r.value[i.out][e] = kept_lost_value(r.value[i.out][e]);
+    r.scale[i.out][e] = lost();
+  }
+}
 
 template <Op op, class Value, class Moved>
 HONE_ORACLE_FUNCTION void unary(const Instruction& i, Registers& r, Value value, Moved moved) {
   for_elements<op>([&](int e) {
     const double x = r.value[i.a][e], d = r.scale[i.a][e], v = rounded_result(i, value(x));
     r.value[i.out][e] = held_result(i, v);
-    if (!(i.flags & kScaled)) return;
-    r.scale[i.out][e] = i.flags & kExactA && i.least == 0 ? at_least_own(v, i.own, 0.0) : result_scale(i, i.flags & kExactA ? 0.0 : moved(x, d, v), v);
-    if constexpr (!kMakesTruth<op>)
-      if (!(i.flags & kExactA)) keep_lost(x, d, r.value[i.out][e], r.scale[i.out][e]);
+    if (i.flags & kScaled) r.scale[i.out][e] = i.flags & kExactA && i.least == 0 ? at_least_own(v, i.own, 0.0) : result_scale(i, i.flags & kExactA ? 0.0 : moved(x, d, v), v);
   });
 }
 
@@ -170,12 +175,8 @@ HONE_ORACLE_FUNCTION void binary(const Instruction& i, Registers& r, Value value
     const double p = r.value[i.a][e], q = r.value[i.b][e], s = r.scale[i.a][e], t = r.scale[i.b][e], v = rounded_result(i, value(p, q));
     r.value[i.out][e] = held_result(i, v);
     if (!(i.flags & kScaled)) return;
-    const double d = operand_scale(i, kExactA, p, s), f = operand_scale(i, kExactB, q, t), result = result_scale(i, moved(p, d, q, f, v), v);
+    const double d = operand_scale(i, kExactA, p, s), result = result_scale(i, moved(p, d, q, operand_scale(i, kExactB, q, t), v), v);
     r.scale[i.out][e] = i.flags & kLessExtreme ? less_extreme_scale(p, d, q, result) : result;
-    if constexpr (!kMakesTruth<op>) {
-      keep_lost(p, d, r.value[i.out][e], r.scale[i.out][e]);
-      keep_lost(q, f, r.value[i.out][e], r.scale[i.out][e]);
-    }
   });
 }
 
@@ -292,6 +293,12 @@ struct Part {
   }
 
   HONE_ORACLE_FUNCTION void run(const Instruction& i) {
+    const unsigned lost_ones = lost_elements(i, r, i.a, kExactA) | lost_elements(i, r, i.b, kExactB);
+    compute(i);
+    if (lost_ones != 0) keep_lost(i, r, lost_ones);
+  }
+
+  HONE_ORACLE_FUNCTION void compute(const Instruction& i) {
     switch (i.op) {
       case Op::kLoad: return load(i);
       case Op::kConstant:
