@@ -2,8 +2,8 @@
 language = "c++"
 pattern  = "conv"
 note     = "@note@"
-@requires@tunables = { ROWS = [@lines@], COLUMNS = [32, 48, 64, 16], DEPTH = [256, 128, 512], TALL = [@tall@], WIDE = [@wide@], STREAM = [0, 1] }
-constraints = ["ROWS * COLUMNS * 4 <= select(VECTOR_BYTES == 64, 28, 12) * VECTOR_BYTES", "COLUMNS * 4 % VECTOR_BYTES == 0", "(TALL * ROWS + DEPTH) * WIDE * COLUMNS * 4 <= L2_BYTES"]
+@requires@tunables = { ROWS = [@lines@], COLUMNS = [32, 48, 64, 16, 8], DEPTH = [256, 128, 512], TALL = [@tall@], WIDE = [@wide@], STREAM = [0, 1] }
+constraints = ["ROWS * COLUMNS * 4 <= select(VECTOR_BYTES == 64, 28, 12) * VECTOR_BYTES", "COLUMNS * 4 % VECTOR_BYTES == 0", "COLUMNS * 4 >= select(VECTOR_BYTES == 64, 1, 2) * VECTOR_BYTES", "(TALL * ROWS + DEPTH) * WIDE * COLUMNS * 4 <= L2_BYTES"]
 workspaces = { packed_w = "f32[@groups@, ceil_div(@outputs@, ROWS) * ROWS * (@depth@)]" }
 [[launch]]
 kernel = "pack_w"

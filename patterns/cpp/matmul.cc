@@ -2,8 +2,8 @@
 language = "c++"
 pattern  = "matmul"
 note     = "@note@"
-@requires@tunables = { ROWS = [12, 8, 6, 14], COLUMNS = [32, 48, 64, 16], DEPTH = [256, 512, 1024], TALL = [@tall@], WIDE = [@wide@], STREAM = [0, 1] }
-constraints = ["ROWS * COLUMNS * @bytes@ <= select(VECTOR_BYTES == 64, 28, 12) * VECTOR_BYTES", "TALL * ROWS * WIDE * COLUMNS * @bytes@ <= L2_BYTES"]
+@requires@tunables = { ROWS = [12, 8, 6, 14], COLUMNS = [@wide_tiles@], DEPTH = [256, 512, 1024], TALL = [@tall@], WIDE = [@wide@], STREAM = [0, 1] }
+constraints = ["ROWS * COLUMNS * @bytes@ <= select(VECTOR_BYTES == 64, 28, 12) * VECTOR_BYTES", "COLUMNS * @bytes@ % VECTOR_BYTES == 0", "COLUMNS * @bytes@ >= select(VECTOR_BYTES == 64, 1, 2) * VECTOR_BYTES", "TALL * ROWS * WIDE * COLUMNS * @bytes@ <= L2_BYTES"]
 workspaces = { packed_a = "@type@[@a_batch@, ceil_div(@rows@, ROWS) * ROWS * (ceil_div(@depth@, @group@) * @group@)]", packed_b = "@type@[@b_batch@, ceil_div(@columns@, COLUMNS) * COLUMNS * (ceil_div(@depth@, @group@) * @group@)]" }
 [[launch]]
 kernel = "pack_a"

@@ -2,8 +2,8 @@
 language = "c++"
 pattern  = "matmul"
 note     = "@note@"
-@requires@tunables = { ROWS = [12, 8, 6, 14], COLUMNS = [32, 48, 64, 16], DEPTH = [256, 512, 128], TALL = [16, 8, 4, 1], WIDE = [8, 4, 16, 2], PARTS = [2, 1, 4], STREAM = [0, 1] }
-constraints = ["ROWS * COLUMNS * @bytes@ <= select(VECTOR_BYTES == 64, 28, 12) * VECTOR_BYTES", "TALL * ROWS * WIDE * COLUMNS * @bytes@ + DEPTH * (TALL * ROWS + WIDE * COLUMNS) * @packed_bytes@ <= L2_BYTES"]
+@requires@tunables = { ROWS = [12, 8, 6, 14], COLUMNS = [@wide_tiles@], DEPTH = [256, 512, 128], TALL = [16, 8, 4, 1], WIDE = [8, 4, 16, 2], PARTS = [2, 1, 4], STREAM = [0, 1] }
+constraints = ["ROWS * COLUMNS * @bytes@ <= select(VECTOR_BYTES == 64, 28, 12) * VECTOR_BYTES", "COLUMNS * @bytes@ % VECTOR_BYTES == 0", "COLUMNS * @bytes@ >= select(VECTOR_BYTES == 64, 1, 2) * VECTOR_BYTES", "TALL * ROWS * WIDE * COLUMNS * @bytes@ + DEPTH * (TALL * ROWS + WIDE * COLUMNS) * @packed_bytes@ <= L2_BYTES"]
 workspaces = { sums = "@sum_type@[@parts@, @batch@, ceil_div(@rows@, TALL * ROWS), ceil_div(@columns@, WIDE * COLUMNS), TALL * ROWS * WIDE * COLUMNS]" }
 [[launch]]
 kernel = "multiply"

@@ -53,7 +53,7 @@ Plan plan_of(const Case& c, const kernel::Limits& limits) {
   plan.task = plan.measured.task();
   const auto most = static_cast<size_t>(setting("HONE_DIAGNOSIS_POINTS", 48));
   const auto sources = static_cast<size_t>(setting("HONE_DIAGNOSIS_SOURCES", 6));
-  for (const search::Seed& seed : library_seeds(plan.task, {kernel::Language::kCuda})) {
+  for (const search::Seed& seed : library_seeds(plan.task, {kernel::Language::kCuda}, {})) {
     Space space{plan.task.name, seed.kernel, limits, {}, seed.pattern, seed.action};
     if (const auto fits = kernel::applies(seed.kernel, plan.task.workloads.front().bindings, limits); !fits || !*fits) continue;
     testing::thin_out(space.kernel.header, most);

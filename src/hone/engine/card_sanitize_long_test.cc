@@ -59,7 +59,7 @@ void add_first_offers(std::vector<Watched>& all) {
   for (const fs::path& file : files) {
     auto task = task::load_task(file);
     ASSERT_TRUE(task) << task.error().to_string();
-    const Alternatives offered{library_seeds(*task, {kernel::Language::kCuda}), {}};
+    const Alternatives offered{library_seeds(*task, {kernel::Language::kCuda}, {}), {}};
     ASSERT_FALSE(offered.seeds.empty()) << task->name;
     kernel::Kernel first = offered.seeds.front().kernel;
     all.push_back({std::move(*task), std::move(first), {}});

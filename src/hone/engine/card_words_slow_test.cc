@@ -45,7 +45,7 @@ TEST(CardWords, WhatIsLoadedAsWordsIsStoredAsWords) {
   int kernels = 0;
   for (const Case& c : cases) {
     const task::Task task = must(task::task_from_expressions(c.compute, c.inputs, {c.workload}));
-    for (search::Seed& seed : library_seeds(task, {kernel::Language::kCuda})) {
+    for (search::Seed& seed : library_seeds(task, {kernel::Language::kCuda}, {})) {
       if (!seed.kernel.config.contains("VEC")) continue;
       for (const int floats : {4, 2}) {
         seed.kernel.config["VEC"] = floats;

@@ -96,7 +96,7 @@ TEST(DiagnosisLongTest, FirstActionsGainAndMetricsAreWorthHaving) {
     evaluate::EvaluatorOptions options;
     options.repetitions = 7;
     const auto evaluator = must(evaluate::cpu_evaluator(task, tools, options));
-    const Alternatives alternatives{library_seeds(task, {kernel::Language::kCpp}), tools->other_compilers()};
+    const Alternatives alternatives{library_seeds(task, {kernel::Language::kCpp}, {}), tools->other_compilers()};
     ASSERT_FALSE(alternatives.seeds.empty()) << task.name;
     try_library(*evaluator, task, alternatives, limits, library);
     spaces.push_back(measure(*evaluator, task, alternatives, limits));

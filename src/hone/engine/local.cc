@@ -45,6 +45,8 @@ Status add_start(const RunOptions& options, const Workbench& bench, Services& se
   HONE_TRY(kernel::Kernel start, kernel::parse_kernel(options.start_source, "start kernel"));
   HONE_TRY_VOID(bench.takes(start));
   start.author = "user";
+  // A champion of a larger device may be tuned for what this one does not have.
+  start.config = kernel::fitted(start.header, std::move(start.config), bench.limits());
   services.seeds.push_back({start, "start", "the kernel given"});
   if (!bench.target().has_clock()) return {};
   evaluate::Opponent opponent;

@@ -64,7 +64,7 @@ class PtxVariants : public ::testing::Test {
   }
   static Job pattern_kernel(const std::string& compute, const std::vector<std::string>& inputs, const std::string& workload, size_t which = 0) {
     task::Task task = must(task::task_from_expressions(compute, inputs, {workload}));
-    Alternatives offered{library_seeds(task, {kernel::Language::kCuda}), {}};
+    Alternatives offered{library_seeds(task, {kernel::Language::kCuda}, {}), {}};
     EXPECT_GT(offered.seeds.size(), which) << compute;
     const search::Seed& seed = offered.seeds.at(which);
     return {fmt::format("{}, {} {}", compute, seed.pattern, seed.action), task, seed.kernel};

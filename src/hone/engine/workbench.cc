@@ -242,7 +242,7 @@ Status Workbench::takes(const kernel::Kernel& kernel) const {
 }
 
 Alternatives Workbench::library(const task::Task& task) const {
-  return {library_seeds(task, languages_), toolchain()->other_compilers()};
+  return {library_seeds(task, languages_, limits()), toolchain()->other_compilers()};
 }
 
 std::optional<search::Seed> Workbench::plain(const task::Task& task) const {
@@ -251,22 +251,26 @@ std::optional<search::Seed> Workbench::plain(const task::Task& task) const {
   return std::nullopt;
 }
 
-std::vector<search::Seed> library_seeds(const task::Task& task, const std::vector<Language>& languages) {
+std::vector<search::Seed> library_seeds(const task::Task& task, const std::vector<Language>& languages, const kernel::Limits& limits) {
   std::vector<search::Seed> all;
   std::vector<std::string> why_not;
   for (const Language language : languages)
-    for (pattern::Offer& offer : pattern::offers(task, language, why_not)) all.push_back(seed_of(std::move(offer)));
+    for (pattern::Offer& offer : pattern::offers(task, language, why_not)) {
+      search::Seed& seed = all.emplace_back(seed_of(std::move(offer)));
+      seed.kernel.config = kernel::fitted(seed.kernel.header, std::move(seed.kernel.config), limits);
+    }
   return all;
 }
 
-Result<std::optional<kernel::Kernel>> library_kernel(const std::string& name, const task::Task& task, const std::vector<Language>& languages) {
+Result<std::optional<kernel::Kernel>> library_kernel(const std::string& name, const task::Task& task, const std::vector<Language>& languages,
+                                                     const kernel::Limits& limits) {
   if (name == "naive") {
     if (auto plain = pattern::plain_offer(task, languages.front())) return std::move(plain->kernel);
     return fail(ErrorCode::kUsage, fmt::format("the library writes no {}", kernel::name_of(languages.front())), "give a kernel's file");
   }
   constexpr std::string_view kPrefix = "pattern:";
   if (!name.starts_with(kPrefix)) return std::nullopt;
-  const std::vector<search::Seed> all = library_seeds(task, languages);
+  const std::vector<search::Seed> all = library_seeds(task, languages, limits);
   size_t number = 0;
   const auto [end, error] = std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), number);
   if (error != std::errc() || end != name.data() + name.size() || number >= all.size())

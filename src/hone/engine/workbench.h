@@ -28,11 +28,13 @@ struct RunOptions;
 /// As a run asks for them; kUsage for a language that there is none of.
 [[nodiscard]] Result<WorkbenchOptions> workbench_options(const RunOptions& options);
 
-/// The library's kernels for a task in these languages, most promising first in each.
-[[nodiscard]] std::vector<search::Seed> library_seeds(const task::Task& task, const std::vector<kernel::Language>& languages);
+/// The library's kernels for a task in these languages, most promising first in each, each with the first configuration that its
+/// constraints allow under a target's `limits`.
+[[nodiscard]] std::vector<search::Seed> library_seeds(const task::Task& task, const std::vector<kernel::Language>& languages, const kernel::Limits& limits);
 /// What the command line calls "naive" (plain loops in the first of `languages`) and "pattern:N" (the N-th of the library's kernels for
 /// the task, from 0); nothing for another name. kUsage where there are not so many.
-[[nodiscard]] Result<std::optional<kernel::Kernel>> library_kernel(const std::string& name, const task::Task& task, const std::vector<kernel::Language>& languages);
+[[nodiscard]] Result<std::optional<kernel::Kernel>> library_kernel(const std::string& name, const task::Task& task, const std::vector<kernel::Language>& languages,
+                                                                   const kernel::Limits& limits);
 
 /// "cuda:0,cuda:1" -> both; at least one.
 [[nodiscard]] std::vector<std::string> targets_of(const std::string& list);
@@ -81,7 +83,7 @@ class Workbench {
   /// Plain loops, which take every task, in the first language that the library writes; nothing: it writes none of them.
   [[nodiscard]] std::optional<search::Seed> plain(const task::Task& task) const;
   /// library_kernel() in languages().
-  [[nodiscard]] Result<std::optional<kernel::Kernel>> named(const std::string& name, const task::Task& task) const { return library_kernel(name, task, languages_); }
+  [[nodiscard]] Result<std::optional<kernel::Kernel>> named(const std::string& name, const task::Task& task) const { return library_kernel(name, task, languages_, limits()); }
 
  protected:
   Workbench(std::shared_ptr<target::Target> target, std::vector<kernel::Language> languages)

@@ -133,16 +133,19 @@ std::optional<task::Bindings> long_in(const task::Task& task, const std::string&
     task::Bindings bindings = task.workloads[rng.below(task.workloads.size())].bindings;
     if (attempt < kTries / 2)
       for (auto& [name, extent] : bindings)
-        extent = (how.alone && attempt == 0) || rng.below(2) == 0 ? 1 : how.aligned ? int64_t{4} << random_below(rng, 2) : 2 + random_below(rng, 5);
+        extent = (how.alone && attempt == 0) || rng.below(how.aligned ? 2 : 4) > 0 ? 1 : how.aligned ? 4 : 2 + random_below(rng, 2);
     int64_t& extent = bindings[symbol];
     int64_t most = 0;
     for (extent = std::bit_floor(static_cast<uint64_t>(how.most)); extent > 1 && most == 0; extent /= 2)
       if (fits(bindings)) most = extent;
     if (most == 0) continue;
-    const int64_t unit = how.aligned ? 8 : 1;
+    const int64_t power = most, unit = how.aligned ? 8 : 1;
+    // A few of what others are leave less than the next power: as much as there is room for.
+    for (int64_t step = power / 2; step >= std::max<int64_t>(1, power / 8); step /= 2)
+      if (extent = most + step; extent <= how.most && fits(bindings)) most = extent;
     if (!how.aligned && rng.below(4) < (how.alone ? 3U : 2U)) extent = at_tiles_edge(rng, most / 2, most);
-    else extent = rng.below(4) == 0 ? most : std::max(unit, (most / 2 + random_below(rng, most)) / unit * unit);
-    if (!fits(bindings)) extent = most;
+    else extent = rng.below(4) == 0 ? power : std::max(unit, (most / 2 + random_below(rng, most / 2 + 1)) / unit * unit);
+    if (!fits(bindings)) extent = power;
     if (fits(bindings)) return bindings;
   }
   return std::nullopt;

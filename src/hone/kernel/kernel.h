@@ -162,4 +162,8 @@ struct BoundPlan {
 [[nodiscard]] Result<bool> allowed(const Header& header, const Config& config,
                                    const Limits& limits);
 
+/// The configuration nearest to `config` that the constraints allow, by places in the header's lists: the first values are those of a large
+/// device, and a smaller one has fewer registers. Constraints that nothing in the lists meets stay unmet.
+[[nodiscard]] Config fitted(const Header& header, Config config, const Limits& limits);
+
 }  // namespace hone::kernel

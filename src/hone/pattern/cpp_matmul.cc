@@ -81,6 +81,8 @@ class MatmulWriter {
     slots["type"] = task::name_of(products_.packed);
     slots["sum_type"] = task::name_of(found_.accumulate);
     slots["bytes"] = std::to_string(products_.sum_bytes);
+    // Two vectors and more of 64 bytes first, as 12 lines of them fill 24 of 32 registers; what a machine has no registers for, its constraints leave out.
+    slots["wide_tiles"] = products_.sum_bytes == 8 ? "16, 24, 32, 8, 4" : "32, 48, 64, 16, 8";
     slots["scalar"] = products_.sum;
     slots["vector"] = products_.vector;
     slots["element"] = products_.element;

@@ -9,6 +9,7 @@
 #include "hone/base/testing/covering.h"
 #include "hone/pattern/least_time.h"
 #include "hone/pattern/library.h"
+#include "hone/target/arch_limits.h"
 #include "hone/target/cpu.h"
 #include "hone/target/simt_device.h"
 #include "hone/task/drawn/drawn.h"
@@ -54,6 +55,33 @@ void every_task_has_some_that_bind() {
 
 TEST(DrawnOffers, EveryTaskHasSomeThatBind) { every_task_has_some_that_bind(); }
 TEST(LongDrawnOffers, EveryTaskHasSomeThatBind) { every_task_has_some_that_bind(); }
+
+/// The first values in an offer's lists are those of a large device; every other finds some among them that its constraints allow.
+void every_device_has_a_configuration() {
+  std::vector<std::pair<Language, kernel::Limits>> devices;
+  for (const int64_t vector : {64, 32, 16})
+    devices.emplace_back(Language::kCpp, kernel::Limits{{"THREADS", 2}, {"L1_BYTES", 32 << 10}, {"L2_BYTES", 256 << 10}, {"L3_BYTES", 8 << 20}, {"VECTOR_BYTES", vector}});
+  for (const char* arch : {"sm_80", "sm_86", "sm_90a", "sm_100a", "gfx90a", "gfx942", "gfx950"})
+    if (const auto* limits = target::arch_limits(arch))
+      devices.emplace_back(std::string_view(arch).starts_with("sm") ? Language::kCuda : Language::kHip, target::plan_limits(*limits));
+  ASSERT_GT(devices.size(), 5U);
+  for (const auto& drawn : drawn_tasks("118833:30")) {
+    const auto task = task::parse_task(drawn.toml, drawn.name);
+    ASSERT_TRUE(task) << task.error().to_string();
+    for (const auto& [language, limits] : devices) {
+      std::vector<std::string> why_not;
+      for (const Offer& offer : offers(*task, language, why_not)) {
+        const kernel::Config config = kernel::fitted(offer.kernel.header, offer.kernel.config, limits);
+        const auto fits = kernel::allowed(offer.kernel.header, config, limits);
+        ASSERT_TRUE(fits) << fits.error().to_string();
+        EXPECT_TRUE(*fits) << kernel::name_of(language) << " with " << task::bindings_text(limits) << ": " << offer.action << "\n" << drawn.toml;
+      }
+    }
+  }
+}
+
+TEST(DrawnOffers, EveryDeviceHasAConfiguration) { every_device_has_a_configuration(); }
+TEST(LongDrawnOffers, EveryDeviceHasAConfiguration) { every_device_has_a_configuration(); }
 
 void on_gpus_no_part_is_plain_loops() {
   for (const auto& drawn : drawn_tasks("650021:90")) {

@@ -1,6 +1,7 @@
 #include "hone/pattern/normal_form_parts.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -229,25 +230,24 @@ void give_outputs_places(Graph& graph) {
   }
 }
 
-namespace {
-
-/// The task with the nodes that `make` puts in place of each, its operands those in the new graph.
-template <class Make>
-task::Task remade(const task::Task& task, Make make) {
+task::Task remade(const task::Task& task, const std::function<int(Graph& out, const Node& original, const Placed& placed)>& make) {
   task::Task rewritten = task;
   Graph& out = rewritten.primitive;
   out.nodes.clear();
   std::vector<int> place;
-  for (const Node& original : task.primitive.nodes) {
-    const auto put = [&](Node node) {
-      for (int& operand : node.operands) operand = place[static_cast<size_t>(operand)];
-      return node;
-    };
-    place.push_back(make(out, original, put));
-  }
-  for (int& id : out.inputs) id = place[static_cast<size_t>(id)];
-  for (int& id : out.outputs) id = place[static_cast<size_t>(id)];
+  const Placed placed = [&](int id) { return place[static_cast<size_t>(id)]; };
+  for (const Node& original : task.primitive.nodes) place.push_back(make(out, original, placed));
+  for (int& id : out.inputs) id = placed(id);
+  for (int& id : out.outputs) id = placed(id);
   return rewritten;
+}
+
+namespace {
+
+/// The node with its operands in the new graph.
+Node moved(Node node, const Placed& placed) {
+  for (int& operand : node.operands) operand = placed(operand);
+  return node;
 }
 
 /// What is computed from positions and numbers alone, as masks are, for each that uses it anew: in `arange(S) <= arange(S)[:, None]` the same
@@ -280,8 +280,8 @@ void give_users_their_positions(task::Task& task) {
     for (int& operand : copy.operands) operand = self(self, out, operand);
     return append(out, std::move(copy));
   };
-  task = remade(task, [&](Graph& out, const Node& original, const auto& placed) {
-    Node node = placed(original);
+  task = remade(task, [&](Graph& out, const Node& original, const Placed& placed) {
+    Node node = moved(original, placed);
     for (size_t k = 0; k < node.operands.size(); ++k)
       if (tree[static_cast<size_t>(original.operands[k])] > 0) node.operands[k] = anew(anew, out, original.operands[k]);
     return append(out, std::move(node));
@@ -292,8 +292,8 @@ void give_users_their_positions(task::Task& task) {
 }  // namespace
 
 task::Task with_fewer_divisions(const task::Task& task) {
-  task::Task rewritten = remade(task, [](Graph& out, const Node& original, const auto& placed) {
-    Node node = placed(original);
+  task::Task rewritten = remade(task, [](Graph& out, const Node& original, const Placed& placed) {
+    Node node = moved(original, placed);
     const int divided = divided_once(out, node);
     return divided >= 0 ? divided : append(out, std::move(node));
   });
@@ -305,8 +305,8 @@ task::Task with_fewer_divisions(const task::Task& task) {
 std::optional<task::Task> in_halves(const task::Task& task) {
   const auto products = [](const Graph& graph) { return std::ranges::count_if(graph.nodes, [](const Node& node) { return node.prim == Prim::kDot; }); };
   if (products(task.primitive) != 1) return std::nullopt;
-  task::Task rewritten = remade(task, [](Graph& out, const Node& original, const auto& placed) {
-    Node node = placed(original);
+  task::Task rewritten = remade(task, [](Graph& out, const Node& original, const Placed& placed) {
+    Node node = moved(original, placed);
     const int sliced = sliced_first(out, node);
     return sliced >= 0 ? sliced : append(out, std::move(node));
   });
@@ -315,11 +315,12 @@ std::optional<task::Task> in_halves(const task::Task& task) {
   return rewritten;
 }
 
-task::Task normal_form(const task::Task& task, bool picked) {
+task::Task normal_form(const task::Task& given, bool picked) {
+  const task::Task task = with_pieces(given);
   const Graph& graph = task.primitive;
-  task::Task rewritten = remade(task, [&](Graph& out, const Node& original, const auto& placed) {
-    if (auto scan = exclusive_scan(graph, original)) return append(out, placed(std::move(*scan)));
-    Node node = placed(original);
+  task::Task rewritten = remade(task, [&](Graph& out, const Node& original, const Placed& placed) {
+    if (auto scan = exclusive_scan(graph, original)) return append(out, moved(std::move(*scan), placed));
+    Node node = moved(original, placed);
     if (const int first = flipped_first(out, node); first >= 0) return first;
     take_in_padding(out, node);
     if (const int first = picked_first(out, node); first >= 0) return first;

@@ -8,7 +8,7 @@ namespace hone::pattern {
 
 /// Products without rows or columns become multiply and sum; a convolution that looks at one element at a time
 /// becomes a product of each image, and zeros around what it looks at its padding; picking from an element-wise result becomes element-wise work on what is
-/// picked; a flip of element-wise work and scans becomes the same of what is flipped (a scan between two flips runs backwards); a scan of all but the last element behind its neutral element becomes an exclusive one; a choice of two quotients by the same divisor becomes one quotient.
+/// picked; a slice of such work on what is joined or padded, work on slices of its pieces; a flip of element-wise work and scans becomes the same of what is flipped (a scan between two flips runs backwards); a scan of all but the last element behind its neutral element becomes an exclusive one; a choice of two quotients by the same divisor becomes one quotient.
 /// `picked`: products of a factor that an index picks, several times the same, stay (find_picked): what picks the same are their rows.
 [[nodiscard]] task::Task normal_form(const task::Task& task, bool picked = false);
 

@@ -1,5 +1,6 @@
 // What the steps of normal_form() share: products' letters, and new nodes. Pure.
 #pragma once
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -37,6 +38,15 @@ int append(task::Graph& graph, task::Node node);
 [[nodiscard]] int turned_round(task::Graph& graph, int id, size_t axis);
 /// Dimensions that flips turn round among what `id` is made of.
 [[nodiscard]] size_t flips_below(const task::Graph& graph, int id);
+
+/// Where a node of the graph that is rewritten has its place in the new one.
+using Placed = std::function<int(int id)>;
+/// The task with the nodes that `make` appends to `out` in place of each; it gives the one that stands for `original`.
+[[nodiscard]] task::Task remade(const task::Task& task, const std::function<int(task::Graph& out, const task::Node& original, const Placed& placed)>& make);
+
+/// Slices of element-wise work on concatenations and padding, of each of which they take part of one piece, as that work on slices of the
+/// pieces; where nobody else uses the work.
+[[nodiscard]] task::Task with_pieces(const task::Task& task);
 
 /// Drops what no output needs; inputs stay.
 void drop_dead(task::Graph& graph);

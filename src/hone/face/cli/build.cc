@@ -137,9 +137,9 @@ void print_text(std::FILE* out, const target::Build& build, const std::vector<Fu
 }
 
 /// A file or hash; "naive" and "pattern:N" as elsewhere.
-Result<kernel::Kernel> kernel_to_build(const std::string& name, const task::Task& task, kernel::Language language) {
+Result<kernel::Kernel> kernel_to_build(const std::string& name, const task::Task& task, kernel::Language language, const kernel::Limits& limits) {
   if (std::error_code ignored; !std::filesystem::exists(name, ignored)) {
-    HONE_TRY(auto ours, engine::library_kernel(name, task, {language}));
+    HONE_TRY(auto ours, engine::library_kernel(name, task, {language}, limits));
     if (ours) return *std::move(ours);
   }
   return known_kernel(name, &task);
@@ -152,7 +152,8 @@ Result<int> build_kernel(const KernelArguments& arguments) {
   const auto wanted = arguments.target.starts_with("cuda:") ? kernel::Language::kCuda : kernel::Language::kHip;
   const auto asked = arguments.language.empty() ? std::optional(wanted) : kernel::language_from(arguments.language);
   if (!asked) return fail(ErrorCode::kUsage, fmt::format("there is no language \"{}\"", arguments.language), "one of " + kernel::language_names());
-  HONE_TRY(const kernel::Kernel kernel, kernel_to_build(arguments.kernels.front(), task, *asked));
+  const target::ArchLimits* const card = target::arch_limits(arguments.target.substr(arguments.target.find(':') + 1));
+  HONE_TRY(const kernel::Kernel kernel, kernel_to_build(arguments.kernels.front(), task, *asked, card ? target::plan_limits(*card) : kernel::Limits{}));
   // Triton brings an assembler of its own, so that it needs no toolkit.
   const bool triton = kernel.header.language == kernel::Language::kTriton;
   HONE_TRY(const auto toolchain, triton ? target::triton_toolchain(arguments.target) : target::gpu_toolchain(arguments.target));
@@ -160,8 +161,6 @@ Result<int> build_kernel(const KernelArguments& arguments) {
   if (kernel.header.language != wanted && !triton && !tilelang)
     return fail(ErrorCode::kUsage, fmt::format("the kernel is written in {}, which is not what the target {} takes", kernel::name_of(kernel.header.language), arguments.target));
   const task::Workload& workload = task.workloads.front();
-  const std::string arch = arguments.target.substr(arguments.target.find(':') + 1);
-  const target::ArchLimits* const card = target::arch_limits(arch);
   // A plan that does not fit the workload is the user's to know before a compiler runs.
   std::optional<kernel::BoundPlan> plan;
   if (card) {

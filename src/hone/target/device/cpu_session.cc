@@ -189,7 +189,9 @@ class CpuSession final : public Session {
       }
     };
     outcome.how = BatchOutcome::How::kDied;
-    outcome.why = fmt::format("left the processor otherwise than it found it: {}", what());
+    outcome.why = left == worker::Left::kGlobals
+                      ? "keeps something of its calls in a variable of its own, where calls that run side by side meet: a workspace is for that, or thread_local scratch"
+                      : fmt::format("left the processor otherwise than it found it: {}", what());
     outcome.finding = outcome.why;
     child_.kill();
   }

@@ -91,6 +91,25 @@ TEST_F(Runners, ThreadLocalsAreAsTheyWereLoadedInEachBatch) {
   }
 }
 
+/// What comes of three batches, the second with a call more.
+TEST_F(Runners, WhatIsKeptOfParticularCallsIsRefused) {
+  const auto after = [&](const std::string& body) {
+    auto started = start(body);
+    Ran ran;
+    for (const size_t calls : {1, 2, 1, 1}) {
+      ran = run(*std::get<std::unique_ptr<Session>>(started), std::vector<BlockOrder>(calls, BlockOrder::kForwardsAlone));
+      if (ran.outcome.how != BatchOutcome::How::kDone) return ran.outcome.why;
+    }
+    return ran.outcome.why;
+  };
+  const std::string head = "void f(const float* x, float* y, float* w, void* s, int64_t N, int64_t b) ";
+  EXPECT_THAT(after("static int64_t calls = 0;\n" + head + "{ y[b] = x[b]; if (b == 0) ++calls; if (calls > 1000000) y[b] = 0; }\n"), HasSubstr("a variable of its own"));
+  EXPECT_THAT(after("static float kept[8];\n" + head + "{ kept[b] = x[b] + (float)((int64_t)y >> 12 & 1023); volatile int64_t at = b; y[b] = kept[at]; }\n"), HasSubstr("a variable of its own"));
+  // What is made once is the same after any calls; a thread's own is its own.
+  EXPECT_EQ(after("static float table[64]; static bool made = false;\n" + head + "{ if (!made) { for (int i = 0; i < 64; ++i) table[i] = (float)i; made = true; } y[b] = table[b % 64]; }\n"), "");
+  EXPECT_EQ(after("static thread_local float mine[8];\n" + head + "{ mine[b] = x[b] + (float)((int64_t)y >> 12 & 1023); volatile int64_t at = b; y[b] = mine[at]; }\n"), "");
+}
+
 TEST_F(Runners, EachThreadHasThreadLocalsOfItsOwn) {
   // Room for them is made before the jail closes; whoever runs a block finds what was initialised.
   const Ran ran = run("static thread_local float table[4096] = {3};\n"

@@ -10,8 +10,8 @@
 
 namespace hone::target::worker {
 
-/// What a thread was left with.
-enum class Left : uint32_t { kNothing, kRounding, kStack, kDirection, kSegment };
+/// What a thread was left with, or kGlobals: the library itself.
+enum class Left : uint32_t { kNothing, kRounding, kStack, kDirection, kSegment, kGlobals };
 
 #if defined(__x86_64__)
 
@@ -57,20 +57,26 @@ inline uint64_t register_files() {
   return base == 0 ? Left::kNothing : Left::kSegment;
 }
 
-/// Makes the calling thread's registers what they are when a thread begins.
-[[gnu::noinline]] inline void clear_registers() {
+/// Makes the calling thread's registers what they are when a thread begins. The flags of what floats have met, which nobody clears for
+/// a call, are some of `secret`'s bits: who goes by them cannot foresee them.
+[[gnu::noinline]] inline void clear_registers(uint64_t secret) {
+  constexpr uint32_t kFlags = 0x3F;
   if (has_segment_instructions()) __asm__ volatile("wrgsbase %0" : : "r"(uint64_t{0}));
   const uint64_t files = register_files();
   if (files == 0) {
-    __asm__ volatile("fninit\n\tldmxcsr %0" : : "m"(kDefaultMxcsr));
+    const uint32_t modes = kDefaultMxcsr | (static_cast<uint32_t>(secret) & kFlags);
+    __asm__ volatile("fninit\n\tldmxcsr %0" : : "m"(modes));
     return;
   }
   // An image that says of each file that it is as at the beginning.
-  alignas(64) static const struct Image {
+  struct Image {
     uint64_t legacy[3] = {0x37F, 0, 0};
     uint32_t mxcsr = kDefaultMxcsr, rest[1017] = {};
-  } kImage;
-  __asm__ volatile("xrstor64 %0" : : "m"(kImage), "a"(static_cast<uint32_t>(files)), "d"(static_cast<uint32_t>(files >> 32)) : "memory");
+  };
+  alignas(64) Image image;
+  image.legacy[0] |= (secret >> 8 & kFlags) << 16;
+  image.mxcsr |= static_cast<uint32_t>(secret) & kFlags;
+  __asm__ volatile("xrstor64 %0" : : "m"(image), "a"(static_cast<uint32_t>(files)), "d"(static_cast<uint32_t>(files >> 32)) : "memory");
 }
 
 #else
@@ -83,7 +89,7 @@ inline uint64_t register_files() {
 #endif
   return Left::kNothing;
 }
-inline void clear_registers() {
+inline void clear_registers(uint64_t) {
 #if defined(__aarch64__)
   __asm__ volatile("msr fpcr, %0" : : "r"(uint64_t{0}));
 #endif

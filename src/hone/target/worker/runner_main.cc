@@ -356,11 +356,12 @@ class Runner {
   void scrub(Pool& pool) {
     const uint64_t secret = control_.scrub;
     fill_workspaces(secret);
+    if (pristine_.keeps_of_calls()) control_.left.store(Left::kGlobals, std::memory_order_relaxed);
     pristine_.restore_globals();
     if (kSanitized || control_.emulated) return;
     const auto each = [&](int index) {
       look_at_processor();
-      clear_registers();
+      clear_registers(secret >> 16);
       pristine_.restore_thread();
       fill_unforeseen(pool.scratch_of(index).at(), scratch_bytes_, secret);
       clear_dead_stack();

@@ -25,6 +25,20 @@ class Pristine {
     if (dlinfo(handle, RTLD_DI_TLS_MODID, &module_) != 0) return;
     dl_iterate_phdr([](dl_phdr_info* info, size_t, void* self) { return static_cast<Pristine*>(self)->take(*info); }, this);
   }
+  /// Whether the library's own variables hold something of particular calls: a byte that is not what it was, and was something else again
+  /// after earlier calls. What is made once and whatever the calls (a table at the first) is the same after all. Before restore_globals().
+  bool keeps_of_calls() {
+    for (Kept& kept : kept_) {
+      if (std::memcmp(kept.at, kept.bytes.data(), kept.bytes.size()) == 0) continue;
+      if (kept.made.empty()) kept.made = kept.bytes;
+      for (size_t i = 0; i < kept.bytes.size(); ++i) {
+        if (kept.at[i] == kept.bytes[i] || kept.at[i] == kept.made[i]) continue;
+        if (kept.made[i] != kept.bytes[i]) return true;
+        kept.made[i] = kept.at[i];
+      }
+    }
+    return false;
+  }
   /// For the library's own variables; once.
   void restore_globals() const {
     for (const Kept& kept : kept_) std::memcpy(kept.at, kept.bytes.data(), kept.bytes.size());
@@ -41,6 +55,7 @@ class Pristine {
   struct Kept {
     char* at;
     std::vector<char> bytes;
+    std::vector<char> made;  ///< what calls made of it; empty: nothing so far
   };
 
   int take(const dl_phdr_info& info) {
@@ -64,7 +79,7 @@ class Pristine {
     return 1;
   }
   void keep(uintptr_t begin, uintptr_t end) {
-    if (begin < end) kept_.push_back({reinterpret_cast<char*>(begin), {reinterpret_cast<char*>(begin), reinterpret_cast<char*>(end)}});
+    if (begin < end) kept_.push_back({reinterpret_cast<char*>(begin), {reinterpret_cast<char*>(begin), reinterpret_cast<char*>(end)}, {}});
   }
 
   static constexpr uintptr_t kPage = 4096;
