@@ -289,6 +289,24 @@ std::vector<task::Bindings> edges(const task::Task& task, const Fits& fits, uint
   return all;
 }
 
+std::vector<task::Bindings> few_of_each(const task::Task& task, const Fits& fits, uint64_t seed) {
+  constexpr int kFew = 8;
+  base::Rng rng(seed, 0x666577);
+  std::map<std::string, std::vector<int64_t>> extents;
+  for (const std::string& symbol : task.symbols()) {
+    std::vector<int64_t>& all = extents[symbol];
+    for (int64_t extent = 1; extent <= kFew; ++extent) all.push_back(extent);
+    rng.shuffle(all);
+  }
+  std::vector<task::Bindings> shapes;
+  for (size_t i = 0; i < kFew && !extents.empty(); ++i) {
+    task::Bindings bindings;
+    for (const auto& [symbol, all] : extents) bindings[symbol] = all[i];
+    if (fits(bindings)) shapes.push_back(std::move(bindings));
+  }
+  return shapes;
+}
+
 std::vector<task::Bindings> hidden_shapes(const task::Task& task, uint64_t seed, int64_t most_elements, int64_t most_long) {
   std::vector<std::string> symbols = task.symbols();
   std::vector<task::Bindings> shapes;

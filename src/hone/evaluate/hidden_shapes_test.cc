@@ -103,6 +103,15 @@ TEST(HiddenShapes, ExtentsOfAnOutputAreEqualWhereTheInputsAreNot) {
   EXPECT_EQ(promoted(strided, [](const Bindings& s) { return (s.at("L") - 1) / 2 + 1 == s.at("O") || (s.at("L") - 1) / 2 + 1 == s.at("N"); }), 60);
 }
 
+TEST(HiddenShapes, EachSymbolHasEachOfFewExtents) {
+  const task::Task product = task::task_from_expressions("c = a @ b", {"a=f32[M,K]", "b=f32[K,N]"}, {"M=64,K=64,N=64"}).value();
+  const auto shapes = few_of_each(product, [](const Bindings&) { return true; }, 7);
+  for (const char* symbol : {"M", "K", "N"})
+    for (int64_t extent = 1; extent <= 8; ++extent)
+      EXPECT_EQ(std::ranges::count_if(shapes, [&](const Bindings& s) { return s.at(symbol) == extent; }), 1) << symbol << " " << extent;
+  EXPECT_TRUE(few_of_each(product, [](const Bindings& s) { return s.at("M") % 2 == 0; }, 7).size() == 4);
+}
+
 TEST(HiddenShapes, LongAloneIsLong) {
   const task::Task rows = task::task_from_expressions("y = softmax(x, axis=-1)", {"x=f32[B,D]"}, {"B=32,D=300"}).value();
   for (uint64_t seed = 1; seed <= 60; ++seed) {

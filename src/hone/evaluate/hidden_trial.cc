@@ -231,16 +231,15 @@ bool HiddenTrial::admits(const kernel::Kernel& kernel, const task::Bindings& bin
   return applies && *applies;
 }
 
-std::vector<task::Bindings> HiddenTrial::beside_edges(const kernel::Kernel& kernel) const {
-  const task::Task& task = loader_.task();
-  const bool emulates = loader_.emulates(kernel);
-  const auto fits = [&](const task::Bindings& bindings) {
+Fits HiddenTrial::small_ones(const kernel::Kernel& kernel) const {
+  return [this, &kernel](const task::Bindings& bindings) {
+    const task::Task& task = loader_.task();
+    const bool emulates = loader_.emulates(kernel);
     if (!is_small(task, bindings, emulates ? kMostEmulatedElements / 4 : kMostHiddenElements, emulates ? kFewOperations : ShapeSearch().most_operations)) return false;
     if (!admits(kernel, bindings)) return false;
     const auto threads = emulates ? threads_needed(kernel, task, bindings, loader_.limits_for(kernel)) : 0;
     return threads && *threads <= kFewThreads / 4 && (!emulates || emulated_cost(task, bindings, *threads) <= 1);
   };
-  return edges(task, fits, base::secret_seed());
 }
 
 std::vector<task::Bindings> HiddenTrial::emulated_longs(const kernel::Kernel& kernel) const {
@@ -277,7 +276,7 @@ std::vector<task::Bindings> HiddenTrial::other_sides(const kernel::Kernel& kerne
   if (emulates) search.most_elements = kMostEmulatedElements / 4, search.most_operations = kFewOperations, search.most /= 2, search.least = std::min(search.least, search.most);
   const kernel::Limits limits = loader_.limits_for(kernel);
   std::vector<task::Bindings> edges;
-  if (thorough) edges = beside_edges(kernel);
+  if (thorough) edges = evaluate::edges(loader_.task(), small_ones(kernel), base::secret_seed());
   std::erase_if(edges, [&](const task::Bindings& bindings) { return std::ranges::count(tried, bindings) > 0; });
   std::vector<task::Bindings> known(tried.begin(), tried.end());
   known.insert(known.end(), edges.begin(), edges.end());
@@ -303,6 +302,10 @@ std::vector<task::Bindings> HiddenTrial::other_sides(const kernel::Kernel& kerne
   if (emulates) std::erase_if(far, has_more_threads(kManyThreads));
   all.insert(all.end(), edges.begin(), edges.end());
   all.insert(all.end(), far.begin(), far.end());
+  known.insert(known.end(), far.begin(), far.end());
+  const Fits small = small_ones(kernel);
+  const auto is_new = [&](const task::Bindings& bindings) { return small(bindings) && std::ranges::count(known, bindings) == 0; };
+  std::ranges::move(few_of_each(loader_.task(), is_new, base::secret_seed()), std::back_inserter(all));
   return all;
 }
 

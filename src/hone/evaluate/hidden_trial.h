@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "hone/evaluate/loader.h"
+#include "hone/evaluate/shape_search.h"
 #include "hone/evaluate/stage.h"
 
 namespace hone::evaluate {
@@ -38,8 +39,8 @@ class HiddenTrial {
   [[nodiscard]] std::vector<task::Bindings> other_sides(const kernel::Kernel& kernel, std::span<const task::Bindings> tried, bool thorough);
   /// Whether its conditions hold there, and what it bakes in has the first workload's values.
   [[nodiscard]] bool admits(const kernel::Kernel& kernel, const task::Bindings& bindings) const;
-  /// Shapes beside tiles, beside workloads and of equal extents that the kernel admits; for the emulator as far as a call costs it little.
-  [[nodiscard]] std::vector<task::Bindings> beside_edges(const kernel::Kernel& kernel) const;
+  /// Small shapes that the kernel admits; for the emulator such as cost it little. `kernel` must outlive it.
+  [[nodiscard]] Fits small_ones(const kernel::Kernel& kernel) const;
   /// For the emulator: shapes that are long in one symbol and nothing else. How long a call may be, those before tell (check()).
   [[nodiscard]] std::vector<task::Bindings> emulated_longs(const kernel::Kernel& kernel) const;
   /// Shapes at which symbols that it bakes in have other values than any workload's. None for a kernel that bakes in nothing.

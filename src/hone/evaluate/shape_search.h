@@ -40,6 +40,10 @@ struct Long {
 /// output are equal that are not both symbols. Those are left out of which none is found that fits.
 [[nodiscard]] std::vector<task::Bindings> edges(const task::Task& task, const Fits& fits, uint64_t seed);
 
+/// Eight shapes in which each symbol has each extent from 1 to 8 once, where that fits: who counts on three columns, or on one more than rows,
+/// counts on little, and of all magnitudes a random extent is seldom one of these.
+[[nodiscard]] std::vector<task::Bindings> few_of_each(const task::Task& task, const Fits& fits, uint64_t seed);
+
 struct ShapeSearch {
   size_t most = 4;                ///< shapes
   /// So many even where nothing new is found, and one for each number of plan and source and each symbol, up to `most`: beside the

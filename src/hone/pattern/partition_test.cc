@@ -141,6 +141,24 @@ TEST(NormalForm, SeesThroughFlipsAroundScans) {
   EXPECT_FALSE(other.primitive.node(other.primitive.outputs[0]).attr<bool>("reverse"));
 }
 
+TEST(NormalForm, TakesPartsOfWhatIsJoinedWhereTheyComeFrom) {
+  const auto joins = [](const std::string& compute, const std::vector<std::string>& inputs) {
+    const task::Task normal = normal_form(task_of(compute.c_str(), inputs, "B=5,D=7"));
+    return std::pair(count(normal, task::Prim::kConcat) + count(normal, task::Prim::kPad), count(normal, task::Prim::kSlice));
+  };
+  const std::vector<std::string> x = {"x=f32[B,D]", "c=f32[D]"};
+  // The inside of a stencil meets no edge.
+  EXPECT_EQ(joins("y = (roll(x, 1, 1) + roll(x, -1, 1) - 2.0 * x * c)[:, 1:-1]", x), std::pair(0, 4));
+  EXPECT_EQ(joins("y = (pad(x, [1, 1], [1, 1]) * 2.0)[1:-1, 2:-1]", x), std::pair(0, 1));
+  EXPECT_EQ(joins("y = exp(concat([x, -x], axis=1))[:, D:]", x), std::pair(0, 0));
+  // All of it, what somebody else uses, what lies across an edge, or may, and steps stay.
+  EXPECT_EQ(joins("y = (roll(x, 1, 1) + x)[1:, :]", x).first, 1);
+  EXPECT_EQ(joins("h = roll(x, 1, 1) * 2.0; y = h[:, 1:]; z = sum(h, axis=1)", x).first, 1);
+  EXPECT_EQ(joins("y = exp(concat([x, -x], axis=1))[:, 3:3 + D]", x).first, 1);
+  EXPECT_EQ(joins("y = exp(concat([x, -x], axis=1))[:, :5]", x).first, 1);
+  EXPECT_EQ(joins("y = exp(concat([x, -x], axis=1))[:, D::2]", x).first, 1);
+}
+
 /// What a graph's flips turn round, each with what it is applied to.
 std::vector<std::string> flips_of(const char* compute, const std::vector<std::string>& inputs) {
   const task::Task task = normal_form(task_of(compute, inputs, "A=2,B=4,D=6"));

@@ -113,12 +113,12 @@ class SourceFile {
     std::string target = fmt::format("add_library({0} STATIC {0}.cc)\n"
                                      "target_include_directories({0} PUBLIC .)\n"
                                      "target_compile_features({0} PRIVATE cxx_std_20)\n"
-                                     "target_compile_options({0} PRIVATE {1})\n", name, flags);
+                                     "target_compile_options({0} PRIVATE {1} \"$<$<CXX_COMPILER_ID:GNU>:{2}>\")\n", name, flags, fmt::join(options_.gnu_flags, ";"));
     if (subject_.pooled())
       target += fmt::format("find_package(Threads REQUIRED)\ntarget_link_libraries({} PUBLIC Threads::Threads)\n", name);
     target.pop_back();
     std::string text = fmt::format("// {0}.cc: what {0}.h declares. C++20, g++ 12, clang++ 16 or later, POSIX.\n//\n", name);
-    text += comment("    ", fmt::format("g++ -std=c++20 {}{} -c {}.cc", flags, subject_.pooled() ? " -pthread" : "", name));
+    text += comment("    ", fmt::format("g++ -std=c++20 {} {}{} -c {}.cc", flags, fmt::join(options_.gnu_flags, " "), subject_.pooled() ? " -pthread" : "", name));
     text += "//\n// or with CMake\n//\n" + comment("    ", target);
     text += "//\n// These are the flags that hone judges kernels with; -ffast-math would break NaN, infinity and accuracy.\n//\n";
     return text + provenance(subject_);

@@ -42,6 +42,7 @@ struct ExportOptions {
   std::string isa;                  ///< target::CpuInfo::isa there: building for less is warned of
   std::vector<std::string> flags = {"-O3", "-march=native", "-fno-math-errno", "-fno-trapping-math",
                                     "-ffp-contract=fast"};
+  std::vector<std::string> gnu_flags = {"-fschedule-insns", "-fsched-pressure"};  ///< and g++'s
   Provenance provenance;
 };
 

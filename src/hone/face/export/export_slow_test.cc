@@ -150,6 +150,10 @@ class ExportedProgram : public ::testing::Test {
   base::Exit compile(const std::string& compiler, const std::vector<std::string>& flags, std::vector<std::string> files) {
     std::vector<std::string> argv{compiler, "-std=c++20", "-Wall", "-Wextra", "-pthread", "-o", "program"};
     argv.insert(argv.end(), flags.begin(), flags.end());
+    if (compiler == "g++") {
+      const auto more = ExportOptions{}.gnu_flags;
+      argv.insert(argv.end(), more.begin(), more.end());
+    }
     argv.insert(argv.end(), files.begin(), files.end());
     return run(argv);
   }

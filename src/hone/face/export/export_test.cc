@@ -162,10 +162,16 @@ TEST(ExportHeader, FlagsAreTheToolchains) {
   const auto toolchain = base::read_file(HONE_SOURCE_DIR "/src/hone/target/toolchain/cpp.cc");
   const auto compilers = base::read_file(HONE_SOURCE_DIR "/src/hone/target/toolchain/compilers.cc");
   ASSERT_TRUE(toolchain.has_value() && compilers.has_value());
+  const auto package = base::read_file(HONE_SOURCE_DIR "/src/hone/face/export/python/cpu.py");
+  ASSERT_TRUE(package.has_value());
   for (const std::string& flag : ExportOptions{}.flags)
     if (flag != "-O3") {
       EXPECT_THAT(*toolchain + *compilers, HasSubstr("\"" + flag + "\""));
     }
+  for (const std::string& flag : ExportOptions{}.gnu_flags) {
+    EXPECT_THAT(*compilers, HasSubstr("\"" + flag + "\""));
+    EXPECT_THAT(*package, HasSubstr("\"" + flag + "\""));
+  }
   const auto session = base::read_file(HONE_SOURCE_DIR "/src/hone/target/toolchain/toolchain.h");
   ASSERT_TRUE(session.has_value());
   EXPECT_THAT(*session, HasSubstr("\"-O3\""));

@@ -40,6 +40,11 @@ std::vector<std::string> contraction_flags(const Compiler& compiler) {
   return {"-Xclang", "-ffp-contract=fast-honor-pragmas"};  // its driver takes the word in new versions only
 }
 
+std::vector<std::string> scheduling_flags(const Compiler& compiler) {
+  if (compiler.family == "clang") return {};
+  return {"-fschedule-insns", "-fsched-pressure"};
+}
+
 std::optional<Compiler> find_compiler(const std::string& program) {
   const auto version = answer_of(program, {"-dumpfullversion", "-dumpversion"});
   if (!version) return std::nullopt;

@@ -16,6 +16,11 @@ struct Compiler {
 /// Products and sums become one operation, but where a header says otherwise of its own: clang's plain "fast" passes over
 /// `#pragma clang fp contract(off)`.
 [[nodiscard]] std::vector<std::string> contraction_flags(const Compiler& compiler);
+/// That g++ orders instructions before it hands out registers, by what these hold: mathematics on a vector is one long chain, and of several
+/// vectors' chains a processor sees two at a time only where they are interleaved. Without -fsched-pressure register tiles spill. (Seven operations on f16,
+/// four vectors at a time, AVX2, g++ 12.2: 5.4 ns an element without it, 3.7 with it; a product's 6 by 16 tile 46 and 47 billion multiply-adds a second.)
+/// Clang does so anyway, and takes no such words.
+[[nodiscard]] std::vector<std::string> scheduling_flags(const Compiler& compiler);
 
 /// What `program` is, if it runs.
 [[nodiscard]] std::optional<Compiler> find_compiler(const std::string& program);

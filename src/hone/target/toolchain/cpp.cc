@@ -139,8 +139,7 @@ class CppToolchain final : public Toolchain {
                                      "-shared", "-nostartfiles", "-static-libgcc", "-Wl,-z,relro,-z,now", "-Wno-psabi",
                                      "-Wno-ignored-attributes", "-Werror=return-type", "-Werror=date-time",
                                      "-I" + headers_.string()};
-    const std::vector<std::string> contraction = contraction_flags(*compiler);
-    argv.insert(argv.end(), contraction.begin(), contraction.end());
+    for (const auto& flags : {contraction_flags(*compiler), scheduling_flags(*compiler)}) argv.insert(argv.end(), flags.begin(), flags.end());
     // It preprocesses, compiles and links in turn, each time with all of the words: that some say nothing to this step is no news to a kernel's author.
     if (compiler->family == "clang") argv.emplace_back("-Wno-unused-command-line-argument");
     if (!options.instructions.empty()) {

@@ -93,7 +93,8 @@ class CpuKernel:
         return found, wanted[0]
 
     def build(self, compiler, version, model):
-        command = [compiler, "-std=c++20", *self.flags, "-fPIC", "-shared", "-pthread"]
+        gnu = () if "clang" in version else ("-fschedule-insns", "-fsched-pressure")
+        command = [compiler, "-std=c++20", *self.flags, *gnu, "-fPIC", "-shared", "-pthread"]
         key = hashlib.sha256(repr((sorted(self.files.items()), command[1:], version, model)).encode()).hexdigest()[:24]
         folder = writable_folder(self.folder)
         library = folder / f"{self.name}-{key}.so"

@@ -2,7 +2,7 @@
 // stores for every storage type, tails that never read past the end, arithmetic and mathematics.
 // Everything is inline, works on vectors and scalars alike, keeps no state and cannot fail.
 // Compile with -std=c++20 -O3 -march=native -fno-math-errno -fno-trapping-math -ffp-contract=fast
-// (g++ 12 or clang++ 16, or later). -ffast-math would break NaN, infinity and the polynomials.
+// (g++ 12, with -fschedule-insns -fsched-pressure, or clang++ 16, or later). -ffast-math would break NaN, infinity and the polynomials.
 #pragma once
 #include "hone/cpu/arithmetic.h"
 #include "hone/cpu/columns.h"

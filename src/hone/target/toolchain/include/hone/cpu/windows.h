@@ -85,17 +85,40 @@ HONE_INLINE void pack_sight(float* HONE_RESTRICT to, const T* line, const Sight&
   };
   if constexpr (W::kSideBySide) {
     const int64_t first = min(sight.first, run), end = max(sight.end, first);
-    zeros(0, first);
-    for_each<f32v, 2>(end - first, [&](int64_t j, auto n) HONE_BODY { store_n(to + first + j, load_n<f32v>(line + sight.from + j, n), n); });
-    zeros(end, run);
+    if (first > 0) zeros(0, first);
+    for_each<f32v, 1>(end - first, [&](int64_t j, auto n) HONE_BODY { store_n(to + first + j, load_n<f32v>(line + sight.from + j, n), n); });
+    if (end < run) zeros(end, run);
   } else {
     if (sight.every > 1 || sight.first > 0 || sight.end < run) zeros(0, run);
     for (int64_t j = sight.first, at = sight.from; j < sight.end; j += sight.every, at += sight.step) to[j] = load<float>(line + at);
   }
 }
 
+/// What a tap shows to a run of places.
+struct Seen {
+  int64_t line;  ///< Windows::line()
+  Sight sight;
+};
+/// Of one tap after another from the first on.
+template <class W>
+struct Looking {
+  const W& windows;
+  const int64_t (&at)[W::kSpace];
+  int64_t run;
+  int64_t tap[W::kSpace] = {};
+
+  HONE_INLINE Seen next() {
+    const int64_t line = windows.line(at, tap);
+    const Seen seen{max<int64_t>(line, 0), line < 0 ? Sight{run, run, 1, 0, 1} : windows.sight(at[W::kLast], tap[W::kLast], run)};
+    int d = W::kLast;
+    while (d >= 0 && ++tap[d] == windows.window[d]) tap[d--] = 0;
+    return seen;
+  }
+};
+
 /// A panel of COLUMNS places from `place` on, `count` of them there and zeros behind: of lines low to end of the depth, which is channels
-/// by taps, the last tap changing fastest. `x`: the first channel.
+/// by taps, the last tap changing fastest. `x`: the first channel. Every channel sees alike: where a window has few taps, they are
+/// looked up once for all channels.
 template <int COLUMNS, class W, class T>
 HONE_INLINE void pack_patches(float* HONE_RESTRICT to, const T* x, const W& windows, int64_t low, int64_t end, int64_t place, int64_t count) {
   constexpr int S = W::kSpace, kLast = W::kLast;
@@ -106,18 +129,34 @@ HONE_INLINE void pack_patches(float* HONE_RESTRICT to, const T* x, const W& wind
         for (int64_t j = column; j < COLUMNS; ++j) to[(k - low) * COLUMNS + j] = 0;
       break;
     }
-    int64_t at[S], tap[S];
+    int64_t at[S];
     W::split(place + column, windows.to, at);
-    W::split(low % taps, windows.window, tap);
     const int64_t run = min(count - column, windows.to[kLast] - at[kLast]);
     const T* from = x + low / taps * channel;
     float* line = to + column;
-    for (int64_t k = low; k < end; ++k, line += COLUMNS) {
-      const int64_t begin = windows.line(at, tap);
-      pack_sight<W>(line, from + max<int64_t>(begin, 0), begin < 0 ? Sight{run, run, 1, 0, 1} : windows.sight(at[kLast], tap[kLast], run), run);
-      int d = kLast;
-      while (d >= 0 && ++tap[d] == windows.window[d]) tap[d--] = 0;
-      if (d < 0) from += channel;
+    Looking<W> looking{windows, at, run};
+    int64_t tap = low % taps;
+    constexpr int64_t kFewTaps = 128;
+    if (taps <= kFewTaps) {
+      Seen seen[kFewTaps];
+      for (int64_t t = 0; t < taps; ++t) seen[t] = looking.next();
+      for (int64_t k = low; k < end; ++k, line += COLUMNS) {
+        const Seen& now = seen[tap];
+        if (W::kSideBySide && run == COLUMNS && now.sight.first == 0 && now.sight.end == COLUMNS) {
+          HONE_UNROLL(8)
+          for (int j = 0; j < COLUMNS; j += width<f32v>) store(line + j, load<f32v>(from + now.line + now.sight.from + j));
+        } else {
+          pack_sight<W>(line, from + now.line, now.sight, run);
+        }
+        if (++tap == taps) tap = 0, from += channel;
+      }
+    } else {
+      W::split(tap, windows.window, looking.tap);
+      for (int64_t k = low; k < end; ++k, line += COLUMNS) {
+        const Seen now = looking.next();
+        pack_sight<W>(line, from + now.line, now.sight, run);
+        if (++tap == taps) tap = 0, from += channel;
+      }
     }
     column += run;
   }
