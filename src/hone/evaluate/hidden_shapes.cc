@@ -112,13 +112,15 @@ std::vector<uint64_t> features_of(const task::Bindings& bindings) {
     all.push_back(symbol + static_cast<uint64_t>(std::bit_width(extent)));
     all.push_back(symbol + 64 + (std::has_single_bit(extent) ? 2 : 0) + (is_prime(a->second) ? 1 : 0));
     uint64_t other = number << 32 | 1 << 16;
-    for (auto b = std::next(a); b != bindings.end(); ++b, other += 16) {
+    for (auto b = std::next(a); b != bindings.end(); ++b, other += 32) {
       const uint64_t relation = a->second < b->second ? 0 : a->second == b->second ? 1 : 2;
       all.push_back(other + 4 * relation + extent % 2 * 2 + static_cast<uint64_t>(b->second) % 2);
-      // Longer than one, one is as long as the other, or two to four times that: seldom met, and so worth two of what is met anyway.
+      // Longer than one, one is as long as the other, two to four times that, or one more: seldom met, and so worth two of what is met anyway.
       const auto [less, more] = std::minmax(a->second, b->second);
       if (less > 1 && more % less == 0 && more / less <= 4)
         for (const uint64_t twice : {0, 1}) all.push_back(other + (more == less ? 12 : 14) + twice);
+      if (less > 8 && more == less + 1)
+        for (const uint64_t twice : {0, 1}) all.push_back(other + 16 + 2 * (relation / 2) + twice);
     }
   }
   return all;
@@ -324,10 +326,12 @@ std::vector<task::Bindings> hidden_shapes(const task::Task& task, uint64_t seed,
       if (!like.empty() && rng.below(4) == 0) continue;
       bindings[symbol] = random_extent(rng, most, aligned);
     }
-    // One as long as another, or a few times that: independent draws seldom are.
-    if (symbols.size() > 1 && rng.below(3) == 0) {
+    // One as long as another, a few times that, or one more or less: independent draws seldom are.
+    if (symbols.size() > 1 && rng.below(2) == 0) {
       const size_t a = rng.below(symbols.size()), b = (a + 1 + rng.below(symbols.size() - 1)) % symbols.size();
-      bindings[symbols[a]] = bindings[symbols[b]] * (rng.below(2) == 0 ? 1 : 2 + random_below(rng, 3));
+      const int64_t other = bindings[symbols[b]];
+      if (rng.below(3) == 0) bindings[symbols[a]] = std::max<int64_t>(1, other + (rng.below(2) == 0 ? 1 : -1));
+      else bindings[symbols[a]] = other * (rng.below(2) == 0 ? 1 : 2 + random_below(rng, 3));
     }
     return bindings;
   };

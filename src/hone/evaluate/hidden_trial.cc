@@ -371,7 +371,7 @@ constexpr Workers kWorkers[] = {{"SMS", "multiprocessor", true}, {"THREADS", "th
 }  // namespace
 
 kernel::Limits HiddenTrial::limits_at(const kernel::Kernel& kernel, const task::Bindings& bindings) const {
-  constexpr uint64_t kMostOfFew = 8;
+  constexpr uint64_t kMostOfFew = 8, kMostOfMany = 300;
   const kernel::Limits limits = loader_.limits_for(kernel);
   base::Rng rng(base::secret_seed());
   if (rng.below(2) == 0) return limits;
@@ -380,7 +380,9 @@ kernel::Limits HiddenTrial::limits_at(const kernel::Kernel& kernel, const task::
   kernel::Limits others = limits;
   for (const Workers& workers : kWorkers)
     if (const auto all = others.find(workers.symbol); all != others.end())
-      all->second = 1 + static_cast<int64_t>(rng.below(workers.at_most_all ? std::min(kMostOfFew, static_cast<uint64_t>(all->second)) : kMostOfFew));
+      all->second = 1 + static_cast<int64_t>(rng.below(workers.at_most_all ? std::min(kMostOfFew, static_cast<uint64_t>(all->second))
+                                                                                : rng.below(3) == 0   ? kMostOfMany
+                                                                                                      : kMostOfFew));
   const auto fits = kernel::applies(kernel, bindings, others);
   return fits && *fits ? others : limits;
 }

@@ -15,7 +15,7 @@ namespace {
 using task::Bindings;
 using task::IntExpr;
 
-constexpr int64_t kMostRepeats = 256;
+constexpr int64_t kMostLaunches = 256;
 
 Bindings everything(const Kernel& kernel, const Bindings& bindings, const Limits& limits) {
   Bindings all = limits;
@@ -134,9 +134,27 @@ Result<std::optional<BoundLaunch>> bind_launch(const Launch& launch, int number,
 
 namespace {
 
-/// A launch with more blocks along an axis than any card takes: what a plan cannot launch it does not apply to, whether its header says so or
-/// not. Empty where there is none, or where a grid cannot be told yet.
-std::string beyond_grids(const Kernel& kernel, const Bindings& values) {
+/// More launches than a plan may have; empty where there are not, or nobody can tell.
+std::string too_many_launches(const Kernel& kernel, const Bindings& values) {
+  int64_t all = 0;
+  for (const Launch& launch : kernel.header.launches) {
+    const auto times = launch.repeat ? launch.repeat->eval(values) : 1;
+    if (!times) return {};
+    if (*times > kMostLaunches) return fmt::format("{} is repeated {} times; {} are the most", launch.function, *times, kMostLaunches);
+    for (int64_t step = 0; step < *times; ++step) {
+      Bindings here = values;
+      if (launch.repeat) here["STEP"] = step;
+      const auto when = launch.when ? launch.when->eval(here) : 1;
+      all += when && *when != 0 ? 1 : 0;
+    }
+  }
+  return all > kMostLaunches ? fmt::format("the plan has {} launches; {} are the most", all, kMostLaunches) : "";
+}
+
+/// A launch with more blocks along an axis than any card takes, or too many launches: what a plan cannot launch it does not apply to, whether
+/// its header says so or not. Empty where there is none, or where a grid cannot be told yet.
+std::string beyond_launching(const Kernel& kernel, const Bindings& values) {
+  if (std::string why = too_many_launches(kernel, values); !why.empty()) return why;
   const Threads threads = row_of(kernel.header.language).threads;
   if (threads != Threads::kBlock && threads != Threads::kWarps) return {};
   for (const Launch& launch : kernel.header.launches) {
@@ -157,7 +175,7 @@ Result<bool> applies(const Kernel& kernel, const Bindings& bindings, const Limit
     HONE_TRY(const int64_t truth, condition.eval(values));
     if (truth == 0) return false;
   }
-  return beyond_grids(kernel, values).empty();
+  return beyond_launching(kernel, values).empty();
 }
 
 Result<bool> allowed(const Header& header, const Config& config, const Limits& limits) {
@@ -175,7 +193,7 @@ Result<BoundPlan> bind(const Kernel& kernel, const task::Task& task, const Bindi
   const Bindings values = everything(kernel, bindings, limits);
   HONE_TRY(const bool fits, applies(kernel, bindings, limits));
   if (!fits) {
-    if (std::string why = beyond_grids(kernel, values); !why.empty()) return fail(ErrorCode::kInput, std::move(why), "have each block take several of them");
+    if (std::string why = beyond_launching(kernel, values); !why.empty()) return fail(ErrorCode::kInput, std::move(why), "have each block do more, or say in `requires` how far it goes");
     std::vector<std::string> conditions;
     for (const IntExpr& c : kernel.header.require) conditions.push_back(c.to_string());
     return fail(ErrorCode::kInput, fmt::format("the kernel requires {}, which does not hold here",
@@ -206,8 +224,7 @@ Result<BoundPlan> bind(const Kernel& kernel, const task::Task& task, const Bindi
     int64_t times = 1;
     if (launch.repeat) {
       HONE_TRY(times, launch.repeat->eval(values));
-      if (times < 0 || times > kMostRepeats)
-        return fail(ErrorCode::kInput, fmt::format("{} is repeated {} times; {} are the most", launch.function, times, kMostRepeats));
+      if (times < 0) return fail(ErrorCode::kInput, fmt::format("{} is repeated {} times", launch.function, times));
     }
     for (int64_t step = 0; step < times; ++step) {
       Bindings here = values;

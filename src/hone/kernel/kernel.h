@@ -154,7 +154,8 @@ struct BoundPlan {
 [[nodiscard]] Result<BoundPlan> bind(const Kernel& kernel, const task::Task& task,
                                      const task::Bindings& bindings, const Limits& limits);
 
-/// True where every `requires` holds and no launch has more blocks along an axis than any card takes (grid_limits.h).
+/// True where every `requires` holds, no launch has more blocks along an axis than any card takes (grid_limits.h), and there are 256 launches
+/// at most.
 [[nodiscard]] Result<bool> applies(const Kernel& kernel, const task::Bindings& bindings,
                                    const Limits& limits);
 

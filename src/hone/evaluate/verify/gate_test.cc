@@ -377,6 +377,32 @@ TEST(Gate, an_exact_number_is_rounded_to_few_bits_in_one_way) {
   EXPECT_TRUE(judged("y = f8e5m2(silu(x))", "bf16", 1.875, 1.75));
 }
 
+TEST(Gate, what_is_only_moved_is_the_number_that_it_was) {
+  const auto judged = [](const std::string& compute, const std::string& type, double x, double found, task::Track track = task::Track::kStrict) {
+    Case c(compute, {"x=" + type + "[1,1]"});
+    c.task.track = track;
+    c.set(0, {x});
+    const Reference reference = testing::reference_of(c);
+    uint8_t out[8];
+    store_doubles(c.output_type(), &found, 1, out, 0);
+    return judge(compare_output(c.graph, 0, reference, out, 1), bound_of(c.graph, c.task.track, 0, {reference.anchor}, 4), "y") == std::nullopt;
+  };
+  constexpr double kWhole = 16777215, kWide = 0x1p50 + 1;
+  for (const char* moved : {"y = x", "y = x.T", "y = flip(x, axis=[0])", "y = max(x, axis=1)", "y = sort(x, axis=1)", "y = where(x > 0.0, x, 0.0)", "y = abs(-x)", "y = concat([x, x], axis=0)[1:]"}) {
+    EXPECT_TRUE(judged(moved, "f32", kWhole, kWhole)) << moved;
+    EXPECT_FALSE(judged(moved, "f32", kWhole, kWhole - 1)) << moved;
+    EXPECT_TRUE(judged(moved, "f64", kWide, kWide)) << moved;
+    EXPECT_FALSE(judged(moved, "f64", kWide, kWide - 1)) << moved;
+  }
+  EXPECT_TRUE(judged("y = f64(x)", "f32", kWhole, kWhole));
+  EXPECT_FALSE(judged("y = f64(x)", "f32", kWhole, kWhole - 1));
+  // Where something is computed, rounded or may be, and where hardware takes a number for zero, as before.
+  EXPECT_TRUE(judged("y = x * 3.0", "f32", 5592405, kWhole - 1));
+  EXPECT_TRUE(judged("y = f32(x)", "f64", kWhole + 0.5, kWhole));
+  EXPECT_TRUE(judged("y = x.T", "f32", kWhole, kWhole - 1, task::Track::kTf32));
+  EXPECT_TRUE(judged("y = max(x, axis=1)", "f32", 0x1p-130, 0));
+}
+
 TEST(Gate, one_sum_that_fp32_holds_is_rounded_to_16_bits_in_one_way) {
   const auto judged = [](const std::string& compute, const std::string& type, double a, double b, double found) {
     Case c(compute, {"a=" + type + "[1]", "b=" + type + "[1]"});

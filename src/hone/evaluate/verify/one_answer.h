@@ -1,5 +1,5 @@
-// Of which elements of an output only one answer is right, to the last bit: exact numbers that are rounded to 16 or 8 bits, sums and products
-// of two such that fp32 holds, and computed ones that are far from the middle between two floats of one byte. Pure.
+// Of which elements of an output only one answer is right, to the last bit: numbers that are only moved, exact ones that are rounded to 16 or 8
+// bits, sums and products of two such that fp32 holds, and computed ones that are far from the middle between two floats of one byte. Pure.
 #pragma once
 #include "hone/evaluate/oracle/oracle.h"
 

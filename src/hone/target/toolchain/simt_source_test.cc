@@ -70,6 +70,11 @@ TEST(SimtSource, RepeatedLaunchesCountTheirSteps) {
   EXPECT_EQ(plan->launches[0].args[2].value, 0);
   EXPECT_EQ(plan->launches[1].args[2].value, 20);
   EXPECT_FALSE(kernel::bind(kernel_with("args = [\"x\"]\nrepeat = \"1000\""), task, {{"N", 3}}, {}));
+  // Beyond 256 launches a plan does not apply, as if its header said so; of those only that are made.
+  const auto applies = [&](const std::string& keys, int64_t n) { return kernel::applies(kernel_with("args = [\"x\"]\n" + keys), {{"N", n}}, {}).value(); };
+  EXPECT_TRUE(applies("repeat = \"N\"", 256));
+  EXPECT_FALSE(applies("repeat = \"N\"", 257));
+  EXPECT_FALSE(applies("repeat = \"N\"\nwhen = \"STEP != 1\"", 300));
 }
 
 TEST(SimtSource, AClusterDividesItsGrid) {
