@@ -38,17 +38,13 @@ Written truths(const Site& site, std::string_view sign) {
 
 Written denial(const Site& site, std::string_view) { return written(is_bool(site, "self") ? fmt::format("logical_not({})", site.text("self")) : fmt::format("{} == 0", site.text("self"))); }
 
-Written logical(const Site& site, std::string_view sign) {
-  for (const std::string_view name : {"self", "other"})
-    if (const Argument* value = site.node().find(name); value != nullptr && value->ref() != nullptr && site.type_of(name).dtype != task::DType::kBool)
-      return no_word(site, "of tensors that are not bool");
+/// Bits of whole numbers, and of truth values.
+Written of_bits(const Site& site, std::string_view sign) {
+  if (!site.type().dtype) return no_word(site, "of an element type that the language lacks");
   return written(fmt::format("{} {} {}", site.text("self"), sign, site.text("other")));
 }
 
-Written negation(const Site& site, std::string_view) {
-  if (site.type_of("self").dtype == task::DType::kBool) return written(fmt::format("logical_not({})", site.text("self")));
-  return written(fmt::format("(-1) - {}", site.text("self")));
-}
+Written negation(const Site& site, std::string_view) { return written(fmt::format("~{}", site.text("self"))); }
 
 /// As i64, which holds every power that the type may be divided by, and back.
 Written in_whole_numbers(const Site& site, const std::string& text) {
@@ -60,18 +56,19 @@ std::string widened(const Site& site, std::string_view name) { return site.type_
 
 constexpr int64_t kMostBits = 62;
 
-/// x << n and x >> n: times a power of 2, and rounded down where divided by one.
+/// x << n and x >> n: times a power of 2, and rounded down where divided by one, where the graph tells that n is within the type's bits.
 Written shifted(const Site& site, std::string_view sign) {
   const Argument* by = site.node().find("other");
   const Argument* self = site.node().find("self");
-  if (by == nullptr || self == nullptr || self->ref() == nullptr) return no_word(site, "of a number");
+  if (by == nullptr || self == nullptr) return no_word(site, "of nothing");
+  if (self->ref() == nullptr) return of_bits(site, sign == "*" ? "<<" : ">>");
   std::string power;
   if (const auto bits = by->ref() == nullptr ? by->integer() : std::nullopt) {
-    if (*bits < 0 || *bits > kMostBits) return no_word(site, "by so many bits");
+    if (*bits < 0 || *bits > kMostBits) return of_bits(site, sign == "*" ? "<<" : ">>");
     power = fmt::format("{}", int64_t{1} << *bits);
   } else if (by->ref() != nullptr) {
     const auto most = largest_of(site.program(), by->ref()->node);
-    if (!most || *most > kMostBits) return no_word(site, "by bits that the graph does not tell");
+    if (!most || *most > kMostBits) return of_bits(site, sign == "*" ? "<<" : ">>");
     power = fmt::format("(2 ** {})", widened(site, "other"));
   } else {
     return no_word(site, "by a number that is not whole");
@@ -81,18 +78,17 @@ Written shifted(const Site& site, std::string_view sign) {
 
 /// x & n, where n's bits are in a row: what is left of a division, divided. All above some bit: what is left is taken away.
 Written masked_bits(const Site& site, std::string_view) {
-  if (is_bool(site, "self")) return logical(site, "&");
   const Argument* mask = site.node().find("other");
-  if (mask == nullptr || mask->ref() != nullptr || !mask->integer()) return no_word(site, "of tensors that are not bool");
+  if (is_bool(site, "self") || mask == nullptr || mask->ref() != nullptr || !mask->integer()) return of_bits(site, "&");
   const std::string x = widened(site, "self");
   const auto is_low = [](int64_t bits) { return bits >= 0 && bits < (int64_t{1} << kMostBits) && (bits & (bits + 1)) == 0; };
   const int64_t bits = *mask->integer(), from = bits > 0 ? bits & -bits : 1;
   if (bits == 0) return in_whole_numbers(site, x + " * 0");
   if (bits < 0) {
-    if (!is_low(~bits)) return no_word(site, "with bits that are not in a row");
+    if (!is_low(~bits)) return of_bits(site, "&");
     return in_whole_numbers(site, fmt::format("({} - {} % {})", x, x, ~bits + 1));
   }
-  if (!is_low(bits / from)) return no_word(site, "with bits that are not in a row");
+  if (!is_low(bits / from)) return of_bits(site, "&");
   if (from == 1) return in_whole_numbers(site, fmt::format("({} % {})", x, bits + 1));
   return in_whole_numbers(site, fmt::format("({} // {} % {} * {})", x, from, bits / from + 1, from));
 }
@@ -111,7 +107,11 @@ Written hypotenuse(const Site& site, std::string_view) {
 Written left_over(const Site& site, std::string_view) {
   const Argument* other = site.node().find("other");
   const std::string by = other != nullptr && other->ref() == nullptr && other->number() ? number_text(std::abs(*other->number())) : fmt::format("abs({})", site.text("other"));
-  if (!site.type().dtype || !task::is_float(*site.type().dtype)) return no_word(site, "of integers");
+  if (!site.type().dtype) return no_word(site, "of an element type that the language lacks");
+  if (!task::is_float(*site.type().dtype)) {   // rounded down, and what is left has the divisor's sign, else it is less by one divisor
+    const std::string x = site.text("self"), y = site.text("other");
+    return written(fmt::format("{0} % {1} - where(({0} % {1} != 0) & (({0} < 0) != ({1} < 0)), {1}, 0)", x, y));
+  }
   return written(fmt::format("where({0} < 0, -(abs({0}) % {1}), abs({0}) % {1})", site.text("self"), by));
 }
 
@@ -120,6 +120,8 @@ Written rounded_division(const Site& site, std::string_view) {
   if (mode == "floor") return written(fmt::format("{} // {}", site.text("self"), site.text("other")));
   if (mode == "trunc" && task::is_float(site.type().dtype.value_or(task::DType::kI64)))
     return written(fmt::format("trunc({} / {})", site.text("self"), site.text("other")));
+  if (mode == "trunc" && site.type().dtype)
+    return written(fmt::format("{0} // {1} + where(({0} % {1} != 0) & (({0} < 0) != ({1} < 0)), 1, 0)", site.text("self"), site.text("other")));
   if (mode.empty()) return binary(site, "/");
   return no_word(site, "rounding_mode=" + mode);
 }
@@ -276,24 +278,33 @@ constexpr Row kElementwise[] = {
     {"aten.logical_and.default", truths, "&"},
     {"aten.logical_or.default", truths, "|"},
     {"aten.logical_xor.default", truths, "^"},
-    {"aten.bitwise_and.Tensor", logical, "&"},
-    {"aten.bitwise_or.Tensor", logical, "|"},
-    {"aten.bitwise_xor.Tensor", logical, "^"},
-    {"aten.__and__.Tensor", logical, "&"},
-    {"aten.__or__.Tensor", logical, "|"},
-    {"aten.__xor__.Tensor", logical, "^"},
+    {"aten.bitwise_and.Tensor", of_bits, "&"},
+    {"aten.bitwise_or.Tensor", of_bits, "|"},
+    {"aten.bitwise_xor.Tensor", of_bits, "^"},
+    {"aten.__and__.Tensor", of_bits, "&"},
+    {"aten.__or__.Tensor", of_bits, "|"},
+    {"aten.__xor__.Tensor", of_bits, "^"},
     {"aten.logical_not.default", denial},
     {"aten.bitwise_not.default", negation},
     {"aten.bitwise_and.Scalar", masked_bits},
     {"aten.__and__.Scalar", masked_bits},
+    {"aten.bitwise_and.Scalar_Tensor", of_bits, "&"},
+    {"aten.bitwise_or.Scalar", of_bits, "|"},
+    {"aten.bitwise_or.Scalar_Tensor", of_bits, "|"},
+    {"aten.__or__.Scalar", of_bits, "|"},
+    {"aten.bitwise_xor.Scalar", of_bits, "^"},
+    {"aten.bitwise_xor.Scalar_Tensor", of_bits, "^"},
+    {"aten.__xor__.Scalar", of_bits, "^"},
     {"aten.__lshift__.Tensor", shifted, "*"},
     {"aten.__lshift__.Scalar", shifted, "*"},
     {"aten.__rshift__.Tensor", shifted, "//"},
     {"aten.__rshift__.Scalar", shifted, "//"},
     {"aten.bitwise_left_shift.Tensor", shifted, "*"},
     {"aten.bitwise_left_shift.Tensor_Scalar", shifted, "*"},
+    {"aten.bitwise_left_shift.Scalar_Tensor", shifted, "*"},
     {"aten.bitwise_right_shift.Tensor", shifted, "//"},
     {"aten.bitwise_right_shift.Tensor_Scalar", shifted, "//"},
+    {"aten.bitwise_right_shift.Scalar_Tensor", shifted, "//"},
     {"aten.maximum.default", pair, "maximum"},
     {"aten.max.other", pair, "maximum"},
     {"aten.minimum.default", pair, "minimum"},

@@ -23,6 +23,12 @@ constexpr ExampleRow kExamples[] = {
     {"logical_or", "a: bool[B, D]; b: bool[D]", "logical_or(a, b)"},
     {"logical_xor", "a: bool[B, D]; b: bool[D]", "logical_xor(a, b)"},
     {"logical_not", "a: bool[B, D]", "logical_not(a)"},
+    {"bitwise_and", "i: i32[B, D]; j: i32[D]", "bitwise_and(i, j)"},
+    {"bitwise_or", "i: i32[B, D]; j: i32[D]", "bitwise_or(i, j)"},
+    {"bitwise_xor", "i: i32[B, D]; j: i32[D]", "bitwise_xor(i, j)"},
+    {"bitwise_not", "i: i32[B, D]", "bitwise_not(i)"},
+    {"left_shift", "i: i32[B, D]; j: i32[D]", "left_shift(i, j)"},
+    {"right_shift", "i: i32[B, D]; j: i32[D]", "right_shift(i, j)"},
     {"atan2", "y: f32[B, D]; x: f32[B, D]", "atan2(y, x)"},
     // activations
     {"prelu", "x: f32[N, C, L]; w: f32[C]", "prelu(x, w)"},
