@@ -112,6 +112,7 @@ WholeFacts whole_facts(const task::ConcreteGraph& graph, int id, std::span<const
     case Prim::kDot: case Prim::kConv: case Prim::kConvTranspose: size = of(0) * of(1) * std::min(elements(node.operands[0]), elements(node.operands[1])); break;
     case Prim::kSum: case Prim::kCumSum: case Prim::kPoolSum: size = operands * elements(node.operands[0]); break;
     case Prim::kScatterAdd: size = of(0) + of(2) * elements(node.operands[2]); break;
+    case Prim::kScatterMax: case Prim::kScatterMin: size = std::max(of(0), of(2)); break;
     case Prim::kPad: size = std::max(operands, std::abs(number_attr(node, "value"))); break;
     case Prim::kGather: case Prim::kTakeAlongAxis: size = of(0); break;
     case Prim::kSign: size = 1; break;

@@ -141,14 +141,21 @@ TEST(ProgramTest, LossesAndWhatIsPutInByIndicesAreTasks) {
   SKIP_WITHOUT_TORCH();
   std::set<std::string> seen;
   for (const char* family : {"scatters", "losses"}) expect_same_meaning(family, seen);
-  for (const char* op : {"cross_entropy_loss", "nll_loss_nd", "cosine_similarity", "index_put", "index_copy", "index_fill", "scatter", "scatter_add", "scatter_reduce"})
+  for (const char* op : {"cross_entropy_loss", "nll_loss_nd", "cosine_similarity", "index_put", "index_copy", "index_fill", "scatter", "scatter_add", "scatter_reduce", "index_reduce", "masked_scatter"})
     EXPECT_TRUE(std::any_of(seen.begin(), seen.end(), [&](const std::string& name) { return name.starts_with(fmt::format("aten.{}.", op)); })) << op;
+}
+
+TEST(ProgramTest, BitsOfIntegersAreTasks) {
+  SKIP_WITHOUT_TORCH();
+  std::set<std::string> seen;
+  expect_same_meaning("bits", seen);
+  for (const char* op : {"bitwise_and.Tensor", "bitwise_or.Tensor", "bitwise_xor.Tensor", "bitwise_not.default", "bitwise_left_shift.Tensor", "bitwise_right_shift.Tensor"}) EXPECT_TRUE(seen.contains(fmt::format("aten.{}", op))) << op;
 }
 
 TEST(ProgramTest, LongOperatorsMeanTheSameInTheLanguage) {
   SKIP_WITHOUT_TORCH();
   std::set<std::string> seen;
-  for (const char* family : {"elementwise", "reductions", "products", "windows", "shapes", "indices", "scatters", "losses"}) expect_same_meaning(family, seen);
+  for (const char* family : {"elementwise", "reductions", "products", "windows", "shapes", "indices", "scatters", "bits", "losses"}) expect_same_meaning(family, seen);
   // The others are spellings that torch.export of today replaces by those: older ones, and a device's own.
   std::vector<std::string> unseen;
   for (const std::string& op : program::known_operators())

@@ -54,7 +54,10 @@ std::string dtype_list(const Call& call) {
 Result<TensorType> infer_bits(Call& call) {
   const DType dtype = common_dtype(call.operands);
   if (is_float(dtype)) return wrong(fmt::format("{} takes integers or bools, found {}", call.op.name, dtype_list(call)), "floats have no bits to reckon with: cast them to an integer type first");
-  return call.operands.size() == 1 ? TensorType{dtype, call.dims(0)} : infer_broadcast(call, dtype);
+  if (call.operands.size() == 1) return TensorType{dtype, call.dims(0)};
+  HONE_TRY(TensorType type, infer_binary(call));
+  type.dtype = dtype;   // of bools bool
+  return type;
 }
 
 Ref lower_bits(const LowerCall& c) {
@@ -69,7 +72,7 @@ Ref lower_bits(const LowerCall& c) {
 Result<TensorType> infer_shift(Call& call) {
   const DType dtype = common_dtype(call.operands);
   if (!is_int(dtype)) return wrong(fmt::format("{} takes integers, found {}", call.op.name, dtype_list(call)), "a power of 2 is exp2(y)");
-  return infer_broadcast(call, dtype);
+  return infer_binary(call);
 }
 
 /// Times 2 to the y, and divided by it, rounded down. Beyond the type's bits, and for y below 0, nothing is left of x but its sign.

@@ -70,6 +70,8 @@ constexpr ExampleRow kExamples[] = {
     {"avg_pool2d", "x: f32[N, C, H, W]", "avg_pool2d(x, 2)"},
     {"avg_pool3d", "x: f32[N, C, T, H, W]", "avg_pool3d(x, 2)"},
     {"scatter_add", "x: f32[B, D]; i: i64[B, K]; s: f32[B, K]", "scatter_add(x, 1, i, s)"},
+    {"scatter_max", "x: f32[B, D]; i: i64[B, K]; s: f32[B, K]", "scatter_max(x, 1, i, s)"},
+    {"scatter_min", "x: f32[B, D]; i: i64[B, K]; s: f32[B, K]", "scatter_min(x, 1, i, s)"},
     {"index_add", "x: f32[N, D]; i: i64[K]; s: f32[K, D]", "index_add(x, 0, i, s)"},
     {"unfold", "x: f32[N, C, H, W]", "unfold(x, 3, padding=1)"},
     {"windows", "x: f32[B, D]", "windows(x, -1, 4)"},
