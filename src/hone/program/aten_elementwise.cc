@@ -1,5 +1,7 @@
 // Element-wise operators, activations, casts.
+#include <algorithm>
 #include <cmath>
+#include <stdexcept>
 
 #include <fmt/format.h>
 
@@ -101,6 +103,50 @@ Written hypotenuse(const Site& site, std::string_view) {
   const std::string a = fmt::format("abs({})", site.text("self")), b = fmt::format("abs({})", site.text("other"));
   const std::string longer = fmt::format("maximum({}, {})", a, b), ratio = fmt::format("(minimum({}, {}) / where({} > 0, {}, 1))", a, b, longer, longer);
   return written(fmt::format("where(isinf({0}), {0}, {0} * sqrt(1 + {1} * {1}))", longer, ratio));
+}
+
+/// log(exp(a) + exp(b)), of powers of e or of 2: the larger, and what the other adds to it. Of two that are the same infinity, that one.
+Written logarithm_of_sum(const Site& site, std::string_view base) {
+  if (!site.type().dtype || !task::is_float(*site.type().dtype)) return no_word(site, "of integers");
+  const std::string a = site.text("self"), b = site.text("other"), more = base == "2" ? fmt::format("log1p(exp2(-abs({} - {}))) * {}", a, b, number_text(1 / std::log(2.0))) : fmt::format("log1p(exp(-abs({} - {})))", a, b);
+  return written(fmt::format("where(isinf({0}) & ({0} == {1}), {0}, maximum({0}, {1}) + {2})", a, b, more));
+}
+
+/// Whether a number is below 0, or the 0 that divides 1 into minus infinity.
+Result<std::string> sign_bit(const Site& site, std::string_view name) {
+  const Argument* value = site.node().find(name);
+  if (value == nullptr) throw std::out_of_range(std::string(name));
+  if (value->ref() == nullptr) return std::string(value->number() && std::signbit(*value->number()) ? "true" : "false");
+  const auto& type = site.type_of(name).dtype;
+  if (!type || *type == task::DType::kBool) return no_word(site, "of an element type that the language lacks");
+  return task::is_float(*type) ? fmt::format("(({0} < 0) | (({0} == 0) & (1 / {0} < 0)))", site.text(name)) : fmt::format("({} < 0)", site.text(name));
+}
+
+Written signed_bit(const Site& site, std::string_view) {
+  HONE_TRY(std::string text, sign_bit(site, "self"));
+  return written(std::move(text));
+}
+
+Written with_sign_of(const Site& site, std::string_view) {
+  if (!site.type().dtype || site.type_of("self").dtype != site.type().dtype || !task::is_float(*site.type().dtype)) return no_word(site, "of integers");
+  HONE_TRY(const std::string negative, sign_bit(site, "other"));
+  if (negative == "true" || negative == "false") return written(fmt::format("{}abs({})", negative == "true" ? "-" : "", site.text("self")));
+  return written(fmt::format("where({0}, -abs({1}), abs({1}))", negative, site.text("self")));
+}
+
+/// a[i + 1] b[i + 2] - a[i + 2] b[i + 1] along an axis of three, counted round.
+Written cross_product(const Site& site, std::string_view) {
+  const task::Shape& shape = site.type().shape;
+  int64_t axis = -1;
+  if (site.has("dim")) axis = site.integer("dim", -1);
+  else if (site.node().op == "aten.cross.default") axis = std::find(shape.begin(), shape.end(), 3) - shape.begin();
+  if (axis < 0) axis += static_cast<int64_t>(shape.size());
+  if (axis < 0 || shape.at(static_cast<size_t>(axis)) != 3) return no_word(site, "called as nobody calls it");
+  const auto rolled = [&](std::string_view name, int by) {
+    const std::string text = site.type_of(name).shape == shape ? site.text(name) : fmt::format("broadcast_to({}, {})", site.text(name), list_text(shape));
+    return fmt::format("roll({}, -{}, {})", text, by, axis);
+  };
+  return written(fmt::format("{} * {} - {} * {}", rolled("self", 1), rolled("other", 2), rolled("self", 2), rolled("other", 1)));
 }
 
 /// What is left of a division that is rounded towards 0: with the sign of what is divided.
@@ -311,6 +357,13 @@ constexpr Row kElementwise[] = {
     {"aten.min.other", pair, "minimum"},
     {"aten.atan2.default", pair, "atan2"},
     {"aten.hypot.default", hypotenuse},
+    {"aten.logaddexp.default", logarithm_of_sum},
+    {"aten.logaddexp2.default", logarithm_of_sum, "2"},
+    {"aten.copysign.Tensor", with_sign_of},
+    {"aten.copysign.Scalar", with_sign_of},
+    {"aten.signbit.default", signed_bit},
+    {"aten.cross.default", cross_product},
+    {"aten.linalg_cross.default", cross_product},
     {"aten.fmod.Tensor", left_over},
     {"aten.fmod.Scalar", left_over},
     {"aten.clamp.default", clamped},
