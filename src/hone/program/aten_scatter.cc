@@ -266,6 +266,19 @@ Written put_by_indices(const Site& site, std::string_view) {
   return written(fmt::format("reshape({}, {})", text, list_text(from)));
 }
 
+/// Into all elements in a row.
+Written put_in_row(const Site& site, std::string_view) {
+  const task::Shape& shape = site.type().shape;
+  Put put;
+  put.into = {task::element_count(shape)};
+  put.count = task::element_count(site.type_of("index").shape);
+  if (put.count == 0) return written(site.text("self"));
+  put.self = fmt::format("reshape({}, {})", site.text("self"), list_text(put.into));
+  put.index = fmt::format("reshape({}, [{}])", from_start(site, *site.node().find("index"), put.into[0]), put.count);
+  const std::string source = fmt::format("reshape({}, [{}])", site.text("source"), put.count);
+  return written(fmt::format("reshape({}, {})", site.flag("accumulate") ? fmt::format("index_add({}, 0, {}, {})", put.self, put.index, source) : replaced(put, source), list_text(shape)));
+}
+
 /// self with `src` in place of a diagonal of its last two axes.
 Written put_on_diagonal(const Site& site, std::string_view) {
   const task::Shape& shape = site.type().shape;
@@ -294,6 +307,7 @@ constexpr Row kScatters[] = {
     {"aten.index_fill.int_Scalar", filled_by_index},
     {"aten.index_fill.int_Tensor", filled_by_index},
     {"aten.index_put.default", put_by_indices},
+    {"aten.put.default", put_in_row},
     {"aten.diagonal_scatter.default", put_on_diagonal},
 };
 
