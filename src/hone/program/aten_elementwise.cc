@@ -105,11 +105,68 @@ Written hypotenuse(const Site& site, std::string_view) {
   return written(fmt::format("where(isinf({0}), {0}, {0} * sqrt(1 + {1} * {1}))", longer, ratio));
 }
 
+/// In fp32 where the type is narrower, so that what is made of several operations is rounded once.
+std::string at_least_f32(const Site& site, std::string_view name) {
+  const Argument* value = site.node().find(name);
+  const bool narrow = value != nullptr && value->ref() != nullptr && site.type_of(name).dtype && task::is_narrow(*site.type_of(name).dtype);
+  return narrow ? fmt::format("cast({}, f32)", site.text(name)) : site.text(name);
+}
+
+Written in_own_type(const Site& site, const std::string& text) {
+  if (!site.type().dtype || !task::is_float(*site.type().dtype)) return no_word(site, "of integers");
+  return written(task::is_narrow(*site.type().dtype) ? fmt::format("cast({}, {})", text, task::name_of(*site.type().dtype)) : text);
+}
+
 /// log(exp(a) + exp(b)), of powers of e or of 2: the larger, and what the other adds to it. Of two that are the same infinity, that one.
 Written logarithm_of_sum(const Site& site, std::string_view base) {
-  if (!site.type().dtype || !task::is_float(*site.type().dtype)) return no_word(site, "of integers");
-  const std::string a = site.text("self"), b = site.text("other"), more = base == "2" ? fmt::format("log1p(exp2(-abs({} - {}))) * {}", a, b, number_text(1 / std::log(2.0))) : fmt::format("log1p(exp(-abs({} - {})))", a, b);
-  return written(fmt::format("where(isinf({0}) & ({0} == {1}), {0}, maximum({0}, {1}) + {2})", a, b, more));
+  const std::string a = at_least_f32(site, "self"), b = at_least_f32(site, "other");
+  const std::string more = base == "2" ? fmt::format("log1p(exp2(-abs({} - {}))) * {}", a, b, number_text(1 / std::log(2.0))) : fmt::format("log1p(exp(-abs({} - {})))", a, b);
+  return in_own_type(site, fmt::format("where(isinf({0}) & ({0} == {1}), {0}, maximum({0}, {1}) + {2})", a, b, more));
+}
+
+/// Of the hyperbolic functions' inverses those forms that lose nothing near 0 (near 1) and do not overflow.
+Written inverse_hyperbolic(const Site& site, std::string_view operation) {
+  if (!site.type().dtype || site.type_of("self").dtype != site.type().dtype) return no_word(site, "of integers");
+  const std::string x = at_least_f32(site, "self"), a = fmt::format("abs({})", x);
+  if (operation == "acosh") return in_own_type(site, fmt::format("log1p({0} - 1 + sqrt({0} - 1) * sqrt({0} + 1))", x));
+  if (operation == "atanh") return in_own_type(site, fmt::format("sign({0}) * 0.5 * log1p(2 * {1} / (1 - {1}))", x, a));
+  const std::string root = fmt::format("where({0} > 1e9, {0}, sqrt(1 + minimum({0}, 1e9) * minimum({0}, 1e9)))", a);
+  return in_own_type(site, fmt::format("where(isinf({0}), {0}, sign({0}) * log1p({1} + {1} * ({1} / (1 + {2}))))", x, a, root));
+}
+
+/// The one that is a number where the other is NaN.
+Written extreme_of_numbers(const Site& site, std::string_view operation) {
+  const std::string a = site.text("self"), b = site.text("other");
+  if (!site.type().dtype || !task::is_float(*site.type().dtype)) return pair(site, operation);
+  if (site.type_of("self").dtype != site.type().dtype || site.type_of("other").dtype != site.type().dtype) return no_word(site, "of two element types");
+  return written(fmt::format("where(isnan({0}), {1}, where(isnan({1}), {0}, {2}({0}, {1})))", a, b, operation));
+}
+
+Written step_at_0(const Site& site, std::string_view) {
+  if (!site.type().dtype) return no_word(site, "of an element type that the language lacks");
+  return written(fmt::format("where({0} == 0, {1}, cast({0} > 0, {2}))", site.text("self"), site.text("values"), task::name_of(*site.type().dtype)));
+}
+
+/// -x log x
+Written entropy(const Site& site, std::string_view) {
+  const std::string x = at_least_f32(site, "self");
+  return in_own_type(site, fmt::format("where({0} > 0, -{0} * log(where({0} > 0, {0}, 1)), where({0} == 0, 0, where(isnan({0}), nan, -inf)))", x));
+}
+
+Written close(const Site& site, std::string_view) {
+  const auto& type = site.type_of("self").dtype;
+  if (!type || !task::is_float(*type) || site.type_of("other").dtype != *type) return no_word(site, "of integers");
+  const std::string a = site.text("self"), b = site.text("other"), apart = fmt::format("abs({} - {})", a, b);
+  std::string text = fmt::format("({0} == {1}) | (isfinite({2}) & ({2} <= {3} + abs({4} * {1})))", a, b, apart, number_text(site.number("atol", 1e-8)), number_text(site.number("rtol", 1e-5)));
+  if (site.flag("equal_nan")) text += fmt::format(" | (isnan({}) & isnan({}))", a, b);
+  return written(std::move(text));
+}
+
+/// One of the infinities.
+Written is_infinity(const Site& site, std::string_view which) {
+  const auto& type = site.type_of("self").dtype;
+  if (!type || !task::is_float(*type)) return no_word(site, "of integers");
+  return written(fmt::format("{} == {}", site.text("self"), which));
 }
 
 /// Whether a number is below 0, or the 0 that divides 1 into minus infinity.
@@ -357,6 +414,17 @@ constexpr Row kElementwise[] = {
     {"aten.min.other", pair, "minimum"},
     {"aten.atan2.default", pair, "atan2"},
     {"aten.hypot.default", hypotenuse},
+    {"aten.isfinite.default", unary, "isfinite"},
+    {"aten.isposinf.default", is_infinity, "inf"},
+    {"aten.isneginf.default", is_infinity, "(-inf)"},
+    {"aten.isclose.default", close},
+    {"aten.fmax.default", extreme_of_numbers, "maximum"},
+    {"aten.fmin.default", extreme_of_numbers, "minimum"},
+    {"aten.heaviside.default", step_at_0},
+    {"aten.special_entr.default", entropy},
+    {"aten.asinh.default", inverse_hyperbolic, "asinh"},
+    {"aten.acosh.default", inverse_hyperbolic, "acosh"},
+    {"aten.atanh.default", inverse_hyperbolic, "atanh"},
     {"aten.logaddexp.default", logarithm_of_sum},
     {"aten.logaddexp2.default", logarithm_of_sum, "2"},
     {"aten.copysign.Tensor", with_sign_of},

@@ -81,6 +81,9 @@ def elementwise():
         (torch.linalg.cross, real(4, 3), strided(4, 3)), (lambda x, y: torch.linalg.cross(x, y, dim=0), real(3, 5), real(3, 1)), (lambda x, y: torch.cross(x, y, dim=1), real(2, 3, 4), real(2, 3, 4)), (torch.linalg.cross, real(2, 1, 3), real(1, 4, 3)),
         (lambda x, y: torch._foreach_mul([x, y], 3.0) + torch._foreach_add([x, y], [y, x], alpha=2) + torch._foreach_lerp([x, y], [y, x], 0.3), real(4, 3), real(3)), (lambda x, y: torch._foreach_addcdiv([x, y], [y, x], [x * x + 1, y * y + 1], [0.5, -2.0]), real(4, 3), real(4, 3)),
         (lambda x, y: torch._foreach_sqrt([x, y]) + torch._foreach_div([x, y], [y, x]) + torch._foreach_pow([x, y], 2) + torch._foreach_maximum([x, y], [y, x]), positive(4), positive(4)),
+        *((f, torch.cat([real(9) * 3, torch.tensor([0.0, -0.0, 1e-4, math.inf, -math.inf, math.nan, 1e30])])) for f in (torch.isfinite, torch.isposinf, torch.isneginf, torch.asinh, torch.special.entr)), (torch.acosh, 1 + positive(6) * torch.tensor([1e-6, 1e-3, 0.1, 1, 100, 1e30])), (torch.atanh, unit(8)), (torch.atanh, torch.tensor([1.0, -1.0, 1e-5, 2.0])), (torch.asinh, real(8, dtype=torch.bfloat16)),
+        *((f, torch.tensor([1.0, math.nan, 2.0, math.nan, -1.0]), torch.tensor([math.nan, 3.0, 1.0, math.nan, 5.0])) for f in (torch.fmin, torch.fmax)), (torch.fmin, whole(5, 4), whole(4)), (torch.heaviside, torch.tensor([0.0, -1.0, 2.0, math.nan]), real(4)), (torch.heaviside, whole(6), whole(6)),
+        (torch.isclose, real(5), real(5)), (lambda x, y: torch.isclose(x, x + y, atol=0.5), real(9), real(9)), (lambda x: torch.isclose(x, x.clone(), equal_nan=True), torch.tensor([1.0, math.nan, math.inf])), (torch.logaddexp, real(5, dtype=torch.float16), real(5, dtype=torch.float16)),
         (torch.hypot, real(4, 3), real(3)), (torch.hypot, real(4) * 1e25, torch.tensor([0.0, 1e20, math.inf, 3e25])), (torch.fmod, real(5, 4), positive(4)), (lambda x: torch.fmod(x, -0.7), real(5, 4)),
         (torch.logical_and, whole(5, 4), real(5, 4) > 0), (torch.logical_or, whole(5, 4, low=-1, high=2), whole(4, low=-1, high=2)), (torch.logical_xor, whole(5, 4, low=-1, high=2), whole(4, low=-1, high=2)),
         (torch.logical_not, whole(5, 4, low=-1, high=2)), (torch.bitwise_not, whole(5, 4)), (torch.bitwise_not, whole(5, 4).to(torch.int8)),
@@ -171,6 +174,7 @@ def windows():
 
 def shapes():
     cases = [
+        (lambda x: F.pixel_shuffle(x, 2), strided(2, 8, 3, 5)), (lambda x: F.pixel_unshuffle(x, 3), real(2, 2, 6, 9)), (lambda x: F.pixel_shuffle(x, 1), real(3, 4, 4)), (lambda x: F.channel_shuffle(x, 3), real(2, 6, 4, 5)), (lambda x: F.channel_shuffle(x, 2), strided(2, 4, 3)),
         (lambda x: x.reshape(6, 2) + 1, real(3, 4)), (lambda x: x.reshape(-1) * 2, strided(3, 4)), (lambda x: x.view(2, 2, 3) + 1, real(4, 3)), (lambda x: x.flatten(1) + 1, real(2, 3, 4)), (lambda x: x.unflatten(1, (2, 3)) + 1, real(4, 6)),
         (lambda x: x.squeeze() + 1, real(1, 3, 1)), (lambda x: x.squeeze(0) + 1, real(1, 3, 1)), (lambda x: x.squeeze((0, 2)) + 1, real(1, 3, 1)), (lambda x: x.unsqueeze(-1) + 1, real(3, 4)),
         (lambda x: x.permute(2, 0, 1) * 2, real(2, 3, 4)), (lambda x: x.permute(-1, 0, 1) * 2, real(2, 3, 4)), (lambda x: x.transpose(-1, -2) * 2, real(2, 3, 4)), (lambda x: x.t() * 2, real(3, 4)), (lambda x: x.mT * 2, real(2, 3, 4)),
