@@ -34,7 +34,7 @@ int handed_on(const task::Graph& graph, int id) {
 Status check_indices(const task::Task& task) {
   const task::Graph& graph = task.primitive;
   for (const task::Node& node : graph.nodes) {
-    if (node.prim != Prim::kGather && node.prim != Prim::kTakeAlongAxis && node.prim != Prim::kScatterAdd) continue;
+    if (node.prim != Prim::kGather && node.prim != Prim::kTakeAlongAxis && !task::is_scatter(node.prim)) continue;
     const int input = handed_on(graph, node.operands[1]);
     if (input < 0 || task.inputs[static_cast<size_t>(input)].domain != task::Domain::kReal || !task::is_int(task.inputs[static_cast<size_t>(input)].type.dtype)) continue;
     const auto axis = static_cast<size_t>(int_attr(node, "axis"));

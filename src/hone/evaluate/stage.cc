@@ -667,7 +667,7 @@ namespace {
 bool compares_elements(const task::Node& node) {
   switch (node.prim) {
     case task::Prim::kMax: case task::Prim::kMin: case task::Prim::kArgMax: case task::Prim::kArgMin: case task::Prim::kSort:
-    case task::Prim::kArgSort: case task::Prim::kCumMax: case task::Prim::kCumMin: case task::Prim::kPoolMax: return true;
+    case task::Prim::kArgSort: case task::Prim::kCumMax: case task::Prim::kCumMin: case task::Prim::kPoolMax: case task::Prim::kScatterMax: case task::Prim::kScatterMin: return true;
     default: return false;
   }
 }

@@ -25,7 +25,7 @@ Writer writer_for(Prim op, Dialect dialect) {
     case Prim::kConv: case Prim::kConvTranspose: return plain::write_convolution;
     case Prim::kPoolMax: case Prim::kPoolSum: return plain::write_pool;
     case Prim::kSort: case Prim::kArgSort: return plain::write_sort;
-    case Prim::kScatterAdd: return plain::write_scatter;
+    case Prim::kScatterAdd: case Prim::kScatterMax: case Prim::kScatterMin: return plain::write_scatter;
     default: return plain::write_elements;
   }
 }

@@ -26,8 +26,8 @@ class LanesRunning {
     std::string start = "0";
     sums_ = false;
     switch (node_.prim) {
-      case Prim::kMax: case Prim::kCumMax: case Prim::kPoolMax: case Prim::kArgMax: start = extreme(true); break;
-      case Prim::kMin: case Prim::kCumMin: case Prim::kArgMin: start = extreme(false); break;
+      case Prim::kMax: case Prim::kCumMax: case Prim::kPoolMax: case Prim::kArgMax: case Prim::kScatterMax: start = extreme(true); break;
+      case Prim::kMin: case Prim::kCumMin: case Prim::kArgMin: case Prim::kScatterMin: start = extreme(false); break;
       case Prim::kAny: break;
       case Prim::kAll: start = "1"; break;
       case Prim::kCumLogSumExp: start = "float(\"-inf\")"; sums_ = true; break;
@@ -52,8 +52,8 @@ class LanesRunning {
 
   void take(const std::string& x, const std::string& index = "0") {
     switch (node_.prim) {
-      case Prim::kMax: case Prim::kCumMax: case Prim::kPoolMax: f_.line(fmt::format(fmt::runtime(truth() ? "sum = sum | {}" : "sum = greater({}, sum)"), x)); break;
-      case Prim::kMin: case Prim::kCumMin: f_.line(fmt::format(fmt::runtime(truth() ? "sum = sum & {}" : "sum = less({}, sum)"), x)); break;
+      case Prim::kMax: case Prim::kCumMax: case Prim::kPoolMax: case Prim::kScatterMax: f_.line(fmt::format(fmt::runtime(truth() ? "sum = sum | {}" : "sum = greater({}, sum)"), x)); break;
+      case Prim::kMin: case Prim::kCumMin: case Prim::kScatterMin: f_.line(fmt::format(fmt::runtime(truth() ? "sum = sum & {}" : "sum = less({}, sum)"), x)); break;
       case Prim::kAny: f_.line(fmt::format("sum = sum | {}", x)); break;
       case Prim::kAll: f_.line(fmt::format("sum = sum & {}", x)); break;
       case Prim::kProd: case Prim::kCumProd: f_.line(fmt::format("sum = sum * {}", x)); break;
@@ -71,7 +71,10 @@ class LanesRunning {
     }
   }
 
-  [[nodiscard]] std::string neutral() const { return node_.prim == Prim::kPoolMax ? extreme(true) : "0"; }
+  [[nodiscard]] std::string neutral() const {
+    if (node_.prim == Prim::kScatterMin) return extreme(false);
+    return node_.prim == Prim::kPoolMax || node_.prim == Prim::kScatterMax ? extreme(true) : "0";
+  }
   [[nodiscard]] std::string result() const { return arg_ ? "best" : "sum"; }
 
  private:
@@ -144,7 +147,7 @@ void lanes_scatter(Function& f, int id, const std::string& tensor) {
   Position from = at;
   from.at[axis] = f.always_loop_over("r", f.node(node.operands[2]).type.dims[axis]);
   const Text index = f.whole(value(f, node.operands[1], from));
-  running.take(f.select(fmt::format("{} == {}", index.text, at.at[axis].text), operand(2, from), "0"));
+  running.take(f.select(fmt::format("{} == {}", index.text, at.at[axis].text), operand(2, from), running.neutral()));
   close_all(f);
   f.line(store_text(f, id, tensor, at, running.result()));
 }
@@ -276,7 +279,7 @@ auto lanes_writer_for(Prim op) -> void (*)(Function&, int id, const std::string&
     case Prim::kConv: case Prim::kConvTranspose: return lanes_convolution;
     case Prim::kPoolMax: case Prim::kPoolSum: return lanes_pool;
     case Prim::kSort: case Prim::kArgSort: return lanes_sort;
-    case Prim::kScatterAdd: return lanes_scatter;
+    case Prim::kScatterAdd: case Prim::kScatterMax: case Prim::kScatterMin: return lanes_scatter;
     default: return write_elements;
   }
 }

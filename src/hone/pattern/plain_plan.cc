@@ -26,7 +26,7 @@ constexpr int kExpensive = 8;
 
 bool needs_own_loops(Prim op) {
   return (op >= Prim::kSum && op <= Prim::kPoolSum) || op == Prim::kSort || op == Prim::kArgSort ||
-         op == Prim::kConcat || op == Prim::kScatterAdd;
+         op == Prim::kConcat || task::is_scatter(op);
 }
 
 /// Reads each element of its operands many times.

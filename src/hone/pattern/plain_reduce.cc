@@ -5,6 +5,7 @@
 
 #include "hone/pattern/expression.h"
 #include "hone/pattern/plain_ops.h"
+#include "hone/pattern/plain_value.h"
 
 namespace hone::pattern::plain {
 
@@ -246,6 +247,12 @@ void write_scatter(Function& f, int id, const std::string& tensor) {
   to.at[axis] = f.local("int64_t", value(f, node.operands[1], at));
   const Text added = value(f, node.operands[2], at);
   const std::string place = fmt::format("{}[{}]", f.writes(tensor), offset(f, dims, to).text);
+  if (node.prim != Prim::kScatterAdd) {
+    const std::string type = computing_type(node.type.dtype), x = f.local(type, {f.maybe(added.text, {{"what is compared left out", place}}), added.level}).text;
+    const std::string stays = fmt::format("{1} {2} {0}({3}) || {1} != {1} ? {1} : {0}({3})", type, x, node.prim == Prim::kScatterMax ? ">" : "<", place);
+    f.line(fmt::format("{} = {};", place, stored(f.dtype_of(tensor), stays)));
+    return close();
+  }
   const std::string term = f.maybe(added.text, {{"what is added left out", "0"}});
   const std::string sum = task::is_int(node.type.dtype) ? fmt::format("hone::whole_add<{}>({}, {})", storage_type(node.type.dtype), place, term) : fmt::format("{} + {}", place, term);
   f.line(fmt::format("{} = {};", place, stored(f.dtype_of(tensor), sum)));

@@ -61,6 +61,9 @@ constexpr Spelling kSpellings[] = {
     {Prim::kAnd, "&"},
     {Prim::kOr, "|"},
     {Prim::kXor, "^"},
+    {Prim::kBitAnd, "&"},
+    {Prim::kBitOr, "|"},
+    {Prim::kBitXor, "^"},
     {Prim::kWhere, kNone, "select", "tl.where", "T.if_then_else", kNone, "tl.where", "T.if_then_else"},
 };
 

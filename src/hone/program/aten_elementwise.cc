@@ -1,5 +1,7 @@
 // Element-wise operators, activations, casts.
+#include <algorithm>
 #include <cmath>
+#include <stdexcept>
 
 #include <fmt/format.h>
 
@@ -38,17 +40,13 @@ Written truths(const Site& site, std::string_view sign) {
 
 Written denial(const Site& site, std::string_view) { return written(is_bool(site, "self") ? fmt::format("logical_not({})", site.text("self")) : fmt::format("{} == 0", site.text("self"))); }
 
-Written logical(const Site& site, std::string_view sign) {
-  for (const std::string_view name : {"self", "other"})
-    if (const Argument* value = site.node().find(name); value != nullptr && value->ref() != nullptr && site.type_of(name).dtype != task::DType::kBool)
-      return no_word(site, "of tensors that are not bool");
+/// Bits of whole numbers, and of truth values.
+Written of_bits(const Site& site, std::string_view sign) {
+  if (!site.type().dtype) return no_word(site, "of an element type that the language lacks");
   return written(fmt::format("{} {} {}", site.text("self"), sign, site.text("other")));
 }
 
-Written negation(const Site& site, std::string_view) {
-  if (site.type_of("self").dtype == task::DType::kBool) return written(fmt::format("logical_not({})", site.text("self")));
-  return written(fmt::format("(-1) - {}", site.text("self")));
-}
+Written negation(const Site& site, std::string_view) { return written(fmt::format("~{}", site.text("self"))); }
 
 /// As i64, which holds every power that the type may be divided by, and back.
 Written in_whole_numbers(const Site& site, const std::string& text) {
@@ -60,18 +58,19 @@ std::string widened(const Site& site, std::string_view name) { return site.type_
 
 constexpr int64_t kMostBits = 62;
 
-/// x << n and x >> n: times a power of 2, and rounded down where divided by one.
+/// x << n and x >> n: times a power of 2, and rounded down where divided by one, where the graph tells that n is within the type's bits.
 Written shifted(const Site& site, std::string_view sign) {
   const Argument* by = site.node().find("other");
   const Argument* self = site.node().find("self");
-  if (by == nullptr || self == nullptr || self->ref() == nullptr) return no_word(site, "of a number");
+  if (by == nullptr || self == nullptr) return no_word(site, "of nothing");
+  if (self->ref() == nullptr) return of_bits(site, sign == "*" ? "<<" : ">>");
   std::string power;
   if (const auto bits = by->ref() == nullptr ? by->integer() : std::nullopt) {
-    if (*bits < 0 || *bits > kMostBits) return no_word(site, "by so many bits");
+    if (*bits < 0 || *bits > kMostBits) return of_bits(site, sign == "*" ? "<<" : ">>");
     power = fmt::format("{}", int64_t{1} << *bits);
   } else if (by->ref() != nullptr) {
     const auto most = largest_of(site.program(), by->ref()->node);
-    if (!most || *most > kMostBits) return no_word(site, "by bits that the graph does not tell");
+    if (!most || *most > kMostBits) return of_bits(site, sign == "*" ? "<<" : ">>");
     power = fmt::format("(2 ** {})", widened(site, "other"));
   } else {
     return no_word(site, "by a number that is not whole");
@@ -81,18 +80,17 @@ Written shifted(const Site& site, std::string_view sign) {
 
 /// x & n, where n's bits are in a row: what is left of a division, divided. All above some bit: what is left is taken away.
 Written masked_bits(const Site& site, std::string_view) {
-  if (is_bool(site, "self")) return logical(site, "&");
   const Argument* mask = site.node().find("other");
-  if (mask == nullptr || mask->ref() != nullptr || !mask->integer()) return no_word(site, "of tensors that are not bool");
+  if (is_bool(site, "self") || mask == nullptr || mask->ref() != nullptr || !mask->integer()) return of_bits(site, "&");
   const std::string x = widened(site, "self");
   const auto is_low = [](int64_t bits) { return bits >= 0 && bits < (int64_t{1} << kMostBits) && (bits & (bits + 1)) == 0; };
   const int64_t bits = *mask->integer(), from = bits > 0 ? bits & -bits : 1;
   if (bits == 0) return in_whole_numbers(site, x + " * 0");
   if (bits < 0) {
-    if (!is_low(~bits)) return no_word(site, "with bits that are not in a row");
+    if (!is_low(~bits)) return of_bits(site, "&");
     return in_whole_numbers(site, fmt::format("({} - {} % {})", x, x, ~bits + 1));
   }
-  if (!is_low(bits / from)) return no_word(site, "with bits that are not in a row");
+  if (!is_low(bits / from)) return of_bits(site, "&");
   if (from == 1) return in_whole_numbers(site, fmt::format("({} % {})", x, bits + 1));
   return in_whole_numbers(site, fmt::format("({} // {} % {} * {})", x, from, bits / from + 1, from));
 }
@@ -107,11 +105,116 @@ Written hypotenuse(const Site& site, std::string_view) {
   return written(fmt::format("where(isinf({0}), {0}, {0} * sqrt(1 + {1} * {1}))", longer, ratio));
 }
 
+/// In fp32 where the type is narrower, so that what is made of several operations is rounded once.
+std::string at_least_f32(const Site& site, std::string_view name) {
+  const Argument* value = site.node().find(name);
+  const bool narrow = value != nullptr && value->ref() != nullptr && site.type_of(name).dtype && task::is_narrow(*site.type_of(name).dtype);
+  return narrow ? fmt::format("cast({}, f32)", site.text(name)) : site.text(name);
+}
+
+Written in_own_type(const Site& site, const std::string& text) {
+  if (!site.type().dtype || !task::is_float(*site.type().dtype)) return no_word(site, "of integers");
+  return written(task::is_narrow(*site.type().dtype) ? fmt::format("cast({}, {})", text, task::name_of(*site.type().dtype)) : text);
+}
+
+/// log(exp(a) + exp(b)), of powers of e or of 2: the larger, and what the other adds to it. Of two that are the same infinity, that one.
+Written logarithm_of_sum(const Site& site, std::string_view base) {
+  const std::string a = at_least_f32(site, "self"), b = at_least_f32(site, "other");
+  const std::string more = base == "2" ? fmt::format("log1p(exp2(-abs({} - {}))) * {}", a, b, number_text(1 / std::log(2.0))) : fmt::format("log1p(exp(-abs({} - {})))", a, b);
+  return in_own_type(site, fmt::format("where(isinf({0}) & ({0} == {1}), {0}, maximum({0}, {1}) + {2})", a, b, more));
+}
+
+/// Of the hyperbolic functions' inverses those forms that lose nothing near 0 (near 1) and do not overflow.
+Written inverse_hyperbolic(const Site& site, std::string_view operation) {
+  if (!site.type().dtype || site.type_of("self").dtype != site.type().dtype) return no_word(site, "of integers");
+  const std::string x = at_least_f32(site, "self"), a = fmt::format("abs({})", x);
+  if (operation == "acosh") return in_own_type(site, fmt::format("log1p({0} - 1 + sqrt({0} - 1) * sqrt({0} + 1))", x));
+  if (operation == "atanh") return in_own_type(site, fmt::format("sign({0}) * 0.5 * log1p(2 * {1} / (1 - {1}))", x, a));
+  const std::string root = fmt::format("where({0} > 1e9, {0}, sqrt(1 + minimum({0}, 1e9) * minimum({0}, 1e9)))", a);
+  return in_own_type(site, fmt::format("where(isinf({0}), {0}, sign({0}) * log1p({1} + {1} * ({1} / (1 + {2}))))", x, a, root));
+}
+
+/// The one that is a number where the other is NaN.
+Written extreme_of_numbers(const Site& site, std::string_view operation) {
+  const std::string a = site.text("self"), b = site.text("other");
+  if (!site.type().dtype || !task::is_float(*site.type().dtype)) return pair(site, operation);
+  if (site.type_of("self").dtype != site.type().dtype || site.type_of("other").dtype != site.type().dtype) return no_word(site, "of two element types");
+  return written(fmt::format("where(isnan({0}), {1}, where(isnan({1}), {0}, {2}({0}, {1})))", a, b, operation));
+}
+
+Written step_at_0(const Site& site, std::string_view) {
+  if (!site.type().dtype) return no_word(site, "of an element type that the language lacks");
+  return written(fmt::format("where({0} == 0, {1}, cast({0} > 0, {2}))", site.text("self"), site.text("values"), task::name_of(*site.type().dtype)));
+}
+
+/// -x log x
+Written entropy(const Site& site, std::string_view) {
+  const std::string x = at_least_f32(site, "self");
+  return in_own_type(site, fmt::format("where({0} > 0, -{0} * log(where({0} > 0, {0}, 1)), where({0} == 0, 0, where(isnan({0}), nan, -inf)))", x));
+}
+
+Written close(const Site& site, std::string_view) {
+  const auto& type = site.type_of("self").dtype;
+  if (!type || !task::is_float(*type) || site.type_of("other").dtype != *type) return no_word(site, "of integers");
+  const std::string a = site.text("self"), b = site.text("other"), apart = fmt::format("abs({} - {})", a, b);
+  std::string text = fmt::format("({0} == {1}) | (isfinite({2}) & ({2} <= {3} + abs({4} * {1})))", a, b, apart, number_text(site.number("atol", 1e-8)), number_text(site.number("rtol", 1e-5)));
+  if (site.flag("equal_nan")) text += fmt::format(" | (isnan({}) & isnan({}))", a, b);
+  return written(std::move(text));
+}
+
+/// One of the infinities.
+Written is_infinity(const Site& site, std::string_view which) {
+  const auto& type = site.type_of("self").dtype;
+  if (!type || !task::is_float(*type)) return no_word(site, "of integers");
+  return written(fmt::format("{} == {}", site.text("self"), which));
+}
+
+/// Whether a number is below 0, or the 0 that divides 1 into minus infinity.
+Result<std::string> sign_bit(const Site& site, std::string_view name) {
+  const Argument* value = site.node().find(name);
+  if (value == nullptr) throw std::out_of_range(std::string(name));
+  if (value->ref() == nullptr) return std::string(value->number() && std::signbit(*value->number()) ? "true" : "false");
+  const auto& type = site.type_of(name).dtype;
+  if (!type || *type == task::DType::kBool) return no_word(site, "of an element type that the language lacks");
+  return task::is_float(*type) ? fmt::format("(({0} < 0) | (({0} == 0) & (1 / {0} < 0)))", site.text(name)) : fmt::format("({} < 0)", site.text(name));
+}
+
+Written signed_bit(const Site& site, std::string_view) {
+  HONE_TRY(std::string text, sign_bit(site, "self"));
+  return written(std::move(text));
+}
+
+Written with_sign_of(const Site& site, std::string_view) {
+  if (!site.type().dtype || site.type_of("self").dtype != site.type().dtype || !task::is_float(*site.type().dtype)) return no_word(site, "of integers");
+  HONE_TRY(const std::string negative, sign_bit(site, "other"));
+  if (negative == "true" || negative == "false") return written(fmt::format("{}abs({})", negative == "true" ? "-" : "", site.text("self")));
+  return written(fmt::format("where({0}, -abs({1}), abs({1}))", negative, site.text("self")));
+}
+
+/// a[i + 1] b[i + 2] - a[i + 2] b[i + 1] along an axis of three, counted round.
+Written cross_product(const Site& site, std::string_view) {
+  const task::Shape& shape = site.type().shape;
+  int64_t axis = -1;
+  if (site.has("dim")) axis = site.integer("dim", -1);
+  else if (site.node().op == "aten.cross.default") axis = std::find(shape.begin(), shape.end(), 3) - shape.begin();
+  if (axis < 0) axis += static_cast<int64_t>(shape.size());
+  if (axis < 0 || shape.at(static_cast<size_t>(axis)) != 3) return no_word(site, "called as nobody calls it");
+  const auto rolled = [&](std::string_view name, int by) {
+    const std::string text = site.type_of(name).shape == shape ? site.text(name) : fmt::format("broadcast_to({}, {})", site.text(name), list_text(shape));
+    return fmt::format("roll({}, -{}, {})", text, by, axis);
+  };
+  return written(fmt::format("{} * {} - {} * {}", rolled("self", 1), rolled("other", 2), rolled("self", 2), rolled("other", 1)));
+}
+
 /// What is left of a division that is rounded towards 0: with the sign of what is divided.
 Written left_over(const Site& site, std::string_view) {
   const Argument* other = site.node().find("other");
   const std::string by = other != nullptr && other->ref() == nullptr && other->number() ? number_text(std::abs(*other->number())) : fmt::format("abs({})", site.text("other"));
-  if (!site.type().dtype || !task::is_float(*site.type().dtype)) return no_word(site, "of integers");
+  if (!site.type().dtype) return no_word(site, "of an element type that the language lacks");
+  if (!task::is_float(*site.type().dtype)) {   // rounded down, and what is left has the divisor's sign, else it is less by one divisor
+    const std::string x = site.text("self"), y = site.text("other");
+    return written(fmt::format("{0} % {1} - where(({0} % {1} != 0) & (({0} < 0) != ({1} < 0)), {1}, 0)", x, y));
+  }
   return written(fmt::format("where({0} < 0, -(abs({0}) % {1}), abs({0}) % {1})", site.text("self"), by));
 }
 
@@ -120,6 +223,8 @@ Written rounded_division(const Site& site, std::string_view) {
   if (mode == "floor") return written(fmt::format("{} // {}", site.text("self"), site.text("other")));
   if (mode == "trunc" && task::is_float(site.type().dtype.value_or(task::DType::kI64)))
     return written(fmt::format("trunc({} / {})", site.text("self"), site.text("other")));
+  if (mode == "trunc" && site.type().dtype)
+    return written(fmt::format("{0} // {1} + where(({0} % {1} != 0) & (({0} < 0) != ({1} < 0)), 1, 0)", site.text("self"), site.text("other")));
   if (mode.empty()) return binary(site, "/");
   return no_word(site, "rounding_mode=" + mode);
 }
@@ -276,30 +381,57 @@ constexpr Row kElementwise[] = {
     {"aten.logical_and.default", truths, "&"},
     {"aten.logical_or.default", truths, "|"},
     {"aten.logical_xor.default", truths, "^"},
-    {"aten.bitwise_and.Tensor", logical, "&"},
-    {"aten.bitwise_or.Tensor", logical, "|"},
-    {"aten.bitwise_xor.Tensor", logical, "^"},
-    {"aten.__and__.Tensor", logical, "&"},
-    {"aten.__or__.Tensor", logical, "|"},
-    {"aten.__xor__.Tensor", logical, "^"},
+    {"aten.bitwise_and.Tensor", of_bits, "&"},
+    {"aten.bitwise_or.Tensor", of_bits, "|"},
+    {"aten.bitwise_xor.Tensor", of_bits, "^"},
+    {"aten.__and__.Tensor", of_bits, "&"},
+    {"aten.__or__.Tensor", of_bits, "|"},
+    {"aten.__xor__.Tensor", of_bits, "^"},
     {"aten.logical_not.default", denial},
     {"aten.bitwise_not.default", negation},
     {"aten.bitwise_and.Scalar", masked_bits},
     {"aten.__and__.Scalar", masked_bits},
+    {"aten.bitwise_and.Scalar_Tensor", of_bits, "&"},
+    {"aten.bitwise_or.Scalar", of_bits, "|"},
+    {"aten.bitwise_or.Scalar_Tensor", of_bits, "|"},
+    {"aten.__or__.Scalar", of_bits, "|"},
+    {"aten.bitwise_xor.Scalar", of_bits, "^"},
+    {"aten.bitwise_xor.Scalar_Tensor", of_bits, "^"},
+    {"aten.__xor__.Scalar", of_bits, "^"},
     {"aten.__lshift__.Tensor", shifted, "*"},
     {"aten.__lshift__.Scalar", shifted, "*"},
     {"aten.__rshift__.Tensor", shifted, "//"},
     {"aten.__rshift__.Scalar", shifted, "//"},
     {"aten.bitwise_left_shift.Tensor", shifted, "*"},
     {"aten.bitwise_left_shift.Tensor_Scalar", shifted, "*"},
+    {"aten.bitwise_left_shift.Scalar_Tensor", shifted, "*"},
     {"aten.bitwise_right_shift.Tensor", shifted, "//"},
     {"aten.bitwise_right_shift.Tensor_Scalar", shifted, "//"},
+    {"aten.bitwise_right_shift.Scalar_Tensor", shifted, "//"},
     {"aten.maximum.default", pair, "maximum"},
     {"aten.max.other", pair, "maximum"},
     {"aten.minimum.default", pair, "minimum"},
     {"aten.min.other", pair, "minimum"},
     {"aten.atan2.default", pair, "atan2"},
     {"aten.hypot.default", hypotenuse},
+    {"aten.isfinite.default", unary, "isfinite"},
+    {"aten.isposinf.default", is_infinity, "inf"},
+    {"aten.isneginf.default", is_infinity, "(-inf)"},
+    {"aten.isclose.default", close},
+    {"aten.fmax.default", extreme_of_numbers, "maximum"},
+    {"aten.fmin.default", extreme_of_numbers, "minimum"},
+    {"aten.heaviside.default", step_at_0},
+    {"aten.special_entr.default", entropy},
+    {"aten.asinh.default", inverse_hyperbolic, "asinh"},
+    {"aten.acosh.default", inverse_hyperbolic, "acosh"},
+    {"aten.atanh.default", inverse_hyperbolic, "atanh"},
+    {"aten.logaddexp.default", logarithm_of_sum},
+    {"aten.logaddexp2.default", logarithm_of_sum, "2"},
+    {"aten.copysign.Tensor", with_sign_of},
+    {"aten.copysign.Scalar", with_sign_of},
+    {"aten.signbit.default", signed_bit},
+    {"aten.cross.default", cross_product},
+    {"aten.linalg_cross.default", cross_product},
     {"aten.fmod.Tensor", left_over},
     {"aten.fmod.Scalar", left_over},
     {"aten.clamp.default", clamped},

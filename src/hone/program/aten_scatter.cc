@@ -40,15 +40,18 @@ std::string along_axis(const Put& put, const std::string& text) {
   return fmt::format("reshape({}, {})", text, list_text(shape));
 }
 
-/// Slices of `source`, which has `count` of them: the last one where several have the same place.
+/// Slices of `source`, which has `count` of them: the last one where several have the same place. Which one that is, is the largest of their numbers.
 std::string replaced(const Put& put, std::string_view source) {
-  const std::string last = fmt::format("max(where({}, iota([{}, {}], 0) + 1, 0), axis=0)", compared(put), put.count, put.into[put.axis]);
+  const std::string last = is_affordable(put) ? fmt::format("max(where({}, iota([{}, {}], 0) + 1, 0), axis=0)", compared(put), put.count, put.into[put.axis])
+                                              : fmt::format("scatter_max(full([{}], 0, i64), 0, {}, iota([{}], 0) + 1)", put.into[put.axis], put.index, put.count);
   return fmt::format("where({}, take({}, maximum({} - 1, 0), axis={}), {})", along_axis(put, fmt::format("({}) > 0", last)), source, last, put.axis, put.self);
 }
 
 /// One value, or what broadcasts to the slices.
 std::string set_to(const Put& put, std::string_view value) {
-  return fmt::format("where({}, {}, {})", along_axis(put, fmt::format("any({}, axis=0)", compared(put))), value, put.self);
+  const std::string any = is_affordable(put) ? fmt::format("any({}, axis=0)", compared(put))
+                                             : fmt::format("scatter_max(full([{0}], 0, i32), 0, {1}, full([{2}], 1, i32)) > 0", put.into[put.axis], put.index, put.count);
+  return fmt::format("where({}, {}, {})", along_axis(put, any), value, put.self);
 }
 
 /// Along an axis of self, by an index of one dimension.
@@ -61,7 +64,6 @@ Result<Put> put_along(const Site& site, bool from_end) {
   put.count = task::element_count(site.type_of("index").shape);
   if (put.count == 0) return no_word(site, "of no elements");
   put.index = from_end ? from_start(site, *site.node().find("index"), put.into.at(put.axis)) : site.text("index");
-  if (!is_affordable(put)) return no_word(site, "of many elements");
   return put;
 }
 
@@ -103,13 +105,12 @@ std::string part_of(const Site& site, std::string_view name, const task::Shape& 
   return text;
 }
 
-/// A few elements put in one after another, the last one where several have the same place. More would cost more than a kernel of its own.
+/// A few elements put in one after another, the last one where several have the same place; of more, the largest of the numbers of those that have it.
 Written put(const Site& site, std::string_view) {
   const task::Shape &into = site.type_of("self").shape, &index = site.type_of("index").shape;
   if (into.empty()) return no_word(site, "of one number");
   if (site.has("reduce")) return no_word(site, "with a reduction");
   const auto axis = static_cast<size_t>(site.axis("dim", "self", 0));
-  if (index.at(axis) > kFew) return no_word(site, "of many elements");
   if (task::element_count(index) == 0) return written(site.text("self"));
   const std::string_view given = site.has("src") ? "src" : "value";
   const Argument* value = site.node().find(given);
@@ -117,6 +118,11 @@ Written put(const Site& site, std::string_view) {
   task::Shape part = index;
   part[axis] = into[axis];
   return written(within(site, index, axis, [&](std::string text) {
+    if (index[axis] > kFew) {
+      const std::string last = fmt::format("scatter_max(full({}, 0, i64), {}, {}, iota({}, {}) + 1)", list_text(part), axis, site.text("index"), list_text(index), axis);
+      const std::string source = is_tensor ? fmt::format("take_along_axis({}, maximum({} - 1, 0), axis={})", part_of(site, given, index), last, axis) : site.text(given);
+      return fmt::format("where({} > 0, {}, {})", last, source, text);
+    }
     for (int64_t i = 0; i < index[axis]; ++i) {
       const auto one = [&](const std::string& of) { return fmt::format("narrow({}, {}, {}, 1)", of, axis, i); };
       text = fmt::format("where(iota({}, {}) == {}, {}, {})", list_text(part), axis, one(site.text("index")), is_tensor ? one(part_of(site, given, index)) : site.text(given), text);
@@ -133,23 +139,64 @@ Written scattered(const Site& site, std::string_view) {
   return written(within(site, index, axis, [&](const std::string& self) { return fmt::format("scatter_add({}, {}, {}, {})", self, axis, site.text("index"), part_of(site, "src", index)); }));
 }
 
-/// Sums and means. Of the largest and the smallest the language has nothing.
+/// The least that an element of `source` is along the axis, or less: what a largest of some of them is taken from.
+std::string below_all(const std::string& source, size_t axis, task::DType type, bool largest) {
+  if (task::is_float(type)) return largest ? "(-inf)" : "inf";
+  return fmt::format("{}({}, axis={}, keepdims=true)", largest ? "min" : "max", source, axis);
+}
+
+/// Sums, means, the largest and the smallest of what is put in one place, with what was there or without.
+std::string reduced_into(const std::string& self, const std::string& index, const std::string& source, std::string_view reduce, bool with_self, size_t axis, const task::Shape& into, const task::Shape& from, task::DType type) {
+  const std::string counts = fmt::format("scatter_add(full({}, 0, i64), {}, {}, full({}, 1, i64))", list_text(into), axis, index, list_text(from));
+  if (reduce == "amax" || reduce == "amin") {
+    const bool largest = reduce == "amax";
+    const std::string start = with_self ? self : fmt::format("where({} > 0, broadcast_to({}, {}), {})", counts, task::is_float(type) ? fmt::format("full([], {}, {})", below_all(source, axis, type, largest), task::name_of(type)) : below_all(source, axis, type, largest), list_text(into), self);
+    return fmt::format("scatter_{}({}, {}, {}, {})", largest ? "max" : "min", start, axis, index, source);
+  }
+  const std::string sum = fmt::format("scatter_add({}, {}, {}, {})", with_self ? self : fmt::format("where({} > 0, 0, {})", counts, self), axis, index, source);
+  if (reduce == "sum") return sum;
+  return fmt::format("{} {} {}", sum, task::is_float(type) ? "/" : "//", with_self ? fmt::format("({} + 1)", counts) : fmt::format("maximum({}, 1)", counts));
+}
+
 Written scattered_reduced(const Site& site, std::string_view) {
   const task::Shape &into = site.type_of("self").shape, &index = site.type_of("index").shape;
   const std::string reduce = site.word("reduce");
-  if (reduce != "sum" && reduce != "mean") return no_word(site, "reduce=" + reduce);
-  if (!site.type().dtype || !task::is_float(*site.type().dtype)) return no_word(site, "of integers");
+  if (reduce != "sum" && reduce != "mean" && reduce != "amax" && reduce != "amin") return no_word(site, "reduce=" + reduce);
+  if (!site.type().dtype || (reduce == "mean" && !task::is_float(*site.type().dtype))) return no_word(site, "of integers");
   if (into.empty() || task::element_count(index) == 0) return no_word(site, "of one number or none");
   const auto axis = static_cast<size_t>(site.axis("dim", "self", 0));
-  const bool with_self = site.integer("include_self", 1) != 0;
   task::Shape part = index;
   part[axis] = into[axis];
   return written(within(site, index, axis, [&](const std::string& self) {
-    const std::string counts = fmt::format("scatter_add(full({}, 0, i64), {}, {}, full({}, 1, i64))", list_text(part), axis, site.text("index"), list_text(index));
-    const std::string sum = fmt::format("scatter_add({}, {}, {}, {})", with_self ? self : fmt::format("where({} > 0, 0, {})", counts, self), axis, site.text("index"), part_of(site, "src", index));
-    if (reduce == "sum") return sum;
-    return fmt::format("{} / {}", sum, with_self ? fmt::format("({} + 1)", counts) : fmt::format("maximum({}, 1)", counts));
+    return reduced_into(self, site.text("index"), part_of(site, "src", index), reduce, site.integer("include_self", 1) != 0, axis, part, index, *site.type().dtype);
   }));
+}
+
+/// The same of slices.
+Written reduced_by_index(const Site& site, std::string_view) {
+  const task::Shape &into = site.type_of("self").shape, &source = site.type_of("source").shape;
+  const std::string reduce = site.word("reduce");
+  if (reduce != "mean" && reduce != "amax" && reduce != "amin") return no_word(site, "reduce=" + reduce);
+  if (!site.type().dtype || (reduce == "mean" && !task::is_float(*site.type().dtype))) return no_word(site, "of integers");
+  if (into.empty() || task::element_count(source) == 0) return no_word(site, "of one number or none");
+  const auto axis = static_cast<size_t>(site.axis("dim", "self", 0));
+  task::Shape line(into.size(), 1);
+  line[axis] = source.at(axis);
+  const std::string index = fmt::format("broadcast_to(reshape({}, {}), {})", site.text("index"), list_text(line), list_text(source));
+  return written(reduced_into(site.text("self"), index, site.text("source"), reduce, site.integer("include_self", 1) != 0, axis, into, source, *site.type().dtype));
+}
+
+/// self with the elements of `source`, in their order, where the mask is: how many it has let through before says which.
+Written masked_scattered(const Site& site, std::string_view) {
+  const task::Shape& shape = site.type().shape;
+  const int64_t count = task::element_count(shape), given = task::element_count(site.type_of("source").shape);
+  if (count == 0 || given == 0) return no_word(site, "of no elements");
+  const auto flat = [&](std::string_view name) {
+    const bool whole = site.type_of(name).shape == shape;
+    return fmt::format("reshape({}, [{}])", whole ? site.text(name) : fmt::format("broadcast_to({}, {})", site.text(name), list_text(shape)), count);
+  };
+  const std::string mask = flat("mask");
+  return written(fmt::format("reshape(where({0}, take(reshape({1}, [{2}]), clamp(cumsum(cast({0}, i64), axis=0) - 1, 0, {3}), axis=0), {4}), {5})", mask, site.text("source"), given, given - 1, flat("self"), list_text(shape)));
 }
 
 Written added_by_index(const Site& site, std::string_view) {
@@ -215,9 +262,21 @@ Written put_by_indices(const Site& site, std::string_view) {
   slices.insert(slices.end(), from.begin() + static_cast<std::ptrdiff_t>(last) + 1, from.end());
   flat[first] = put.count;
   const std::string values = fmt::format("reshape(broadcast_to({}, {}), {})", site.text("values"), list_text(slices), list_text(flat));
-  if (!site.flag("accumulate") && !is_affordable(put)) return no_word(site, "of many elements");
   const std::string text = site.flag("accumulate") ? fmt::format("index_add({}, {}, {}, {})", put.self, put.axis, put.index, values) : replaced(put, values);
   return written(fmt::format("reshape({}, {})", text, list_text(from)));
+}
+
+/// Into all elements in a row.
+Written put_in_row(const Site& site, std::string_view) {
+  const task::Shape& shape = site.type().shape;
+  Put put;
+  put.into = {task::element_count(shape)};
+  put.count = task::element_count(site.type_of("index").shape);
+  if (put.count == 0) return written(site.text("self"));
+  put.self = fmt::format("reshape({}, {})", site.text("self"), list_text(put.into));
+  put.index = fmt::format("reshape({}, [{}])", from_start(site, *site.node().find("index"), put.into[0]), put.count);
+  const std::string source = fmt::format("reshape({}, [{}])", site.text("source"), put.count);
+  return written(fmt::format("reshape({}, {})", site.flag("accumulate") ? fmt::format("index_add({}, 0, {}, {})", put.self, put.index, source) : replaced(put, source), list_text(shape)));
 }
 
 /// self with `src` in place of a diagonal of its last two axes.
@@ -239,6 +298,8 @@ Written put_on_diagonal(const Site& site, std::string_view) {
 constexpr Row kScatters[] = {
     {"aten.scatter_add.default", scattered},
     {"aten.scatter_reduce.two", scattered_reduced},
+    {"aten.index_reduce.default", reduced_by_index},
+    {"aten.masked_scatter.default", masked_scattered},
     {"aten.scatter.src", put},
     {"aten.scatter.value", put},
     {"aten.index_add.default", added_by_index},
@@ -246,6 +307,7 @@ constexpr Row kScatters[] = {
     {"aten.index_fill.int_Scalar", filled_by_index},
     {"aten.index_fill.int_Tensor", filled_by_index},
     {"aten.index_put.default", put_by_indices},
+    {"aten.put.default", put_in_row},
     {"aten.diagonal_scatter.default", put_on_diagonal},
 };
 

@@ -302,6 +302,38 @@ Written unit(const Site& site, std::string_view) {
   return written(fmt::format("eye({}, {}, {})", site.type().shape.at(0), site.type().shape.at(1), task::name_of(*site.type().dtype)));
 }
 
+/// Blocks of channels as squares of the picture, and back.
+Written shuffled(const Site& site, std::string_view detail) {
+  const task::Shape &from = site.type_of("self").shape, &to = site.type().shape;
+  const bool apart = detail == "apart";   // squares become channels
+  const int64_t by = site.integer(apart ? "downscale_factor" : "upscale_factor", 1);
+  const size_t at = from.size() - 3;
+  if (from.size() < 3 || by < 1) return no_word(site, "called as nobody calls it");
+  const task::Shape& wide = apart ? from : to;
+  task::Shape parts(from.begin(), from.begin() + static_cast<std::ptrdiff_t>(at));
+  std::vector<int64_t> order;
+  for (size_t i = 0; i < at; ++i) order.push_back(static_cast<int64_t>(i));
+  const auto first = static_cast<int64_t>(at);
+  const int64_t channels = wide[at], high = wide[at + 1] / by, broad = wide[at + 2] / by;
+  if (apart) {
+    parts.insert(parts.end(), {channels, high, by, broad, by});
+    order.insert(order.end(), {first, first + 2, first + 4, first + 1, first + 3});
+  } else {
+    parts.insert(parts.end(), {channels, by, by, high, broad});
+    order.insert(order.end(), {first, first + 3, first + 1, first + 4, first + 2});
+  }
+  return written(fmt::format("reshape(permute(reshape({}, {}), {}), {})", site.text("self"), list_text(parts), list_text(order), list_text(to)));
+}
+
+/// Groups of channels dealt out in turn.
+Written dealt_out(const Site& site, std::string_view) {
+  const task::Shape& shape = site.type().shape;
+  const int64_t groups = site.integer("groups", 1);
+  if (shape.size() < 2 || groups < 1 || shape[1] % groups != 0) return no_word(site, "called as nobody calls it");
+  const int64_t rest = task::element_count(shape) / std::max<int64_t>(shape[0] * shape[1], 1);
+  return written(fmt::format("reshape(permute(reshape({}, [{}, {}, {}, {}]), [0, 2, 1, 3]), {})", site.text("self"), shape[0], groups, shape[1] / groups, rest, list_text(shape)));
+}
+
 constexpr Row kShapes[] = {
     {"aten.reshape.default", reshaped},
     {"aten.flatten.using_ints", reshaped},
@@ -332,6 +364,9 @@ constexpr Row kShapes[] = {
     {"aten.constant_pad_nd.default", padded},
     {"aten.roll.default", rolled},
     {"aten.flip.default", flipped},
+    {"aten.pixel_shuffle.default", shuffled},
+    {"aten.pixel_unshuffle.default", shuffled, "apart"},
+    {"aten.channel_shuffle.default", dealt_out},
     {"aten.slice_scatter.default", put_in, "slice"},
     {"aten.select_scatter.default", put_in, "index"},
     {"aten.fill.Tensor", overwritten},

@@ -118,6 +118,31 @@ std::vector<bool> own_memory(const Program& program) {
   return own;
 }
 
+/// What `_foreach_…` does to each of its tensors: the operator, and what its arguments are called there. Nothing where there is none of one tensor.
+struct OfEach {
+  std::string op;
+  std::vector<std::pair<std::string_view, std::string_view>> names;   ///< of the list's operator, of the tensor's
+  size_t positional = 2;
+};
+
+std::optional<OfEach> of_each(std::string_view op) {
+  constexpr std::string_view kPrefix = "aten._foreach_";
+  const size_t dot = op.rfind('.');
+  if (!op.starts_with(kPrefix) || dot < kPrefix.size()) return std::nullopt;
+  const std::string_view name = op.substr(kPrefix.size(), dot - kPrefix.size()), overload = op.substr(dot + 1);
+  const bool numbers = overload == "Scalar" || overload == "ScalarList", tensors = overload == "List" || overload == "Tensor";
+  const auto with = [&](std::string_view suffix) { return fmt::format("aten.{}.{}", name, suffix); };
+  if (is_one_of(name, {"abs", "ceil", "cos", "cosh", "erf", "exp", "expm1", "floor", "log", "log10", "log1p", "log2", "neg", "reciprocal", "round", "rsqrt", "sigmoid", "sign", "sin", "sinh", "sqrt", "tan", "tanh", "trunc"}))
+    return OfEach{with("default"), {{"self", "self"}}, 1};
+  if (!numbers && !tensors) return std::nullopt;
+  if (is_one_of(name, {"add", "sub", "mul", "div"})) return OfEach{with(numbers ? "Scalar" : "Tensor"), {{"self", "self"}, {"other", "other"}, {"scalar", "other"}, {"scalars", "other"}, {"alpha", "alpha"}}, 2};
+  if (name == "pow") return OfEach{with(numbers ? "Tensor_Scalar" : "Tensor_Tensor"), {{"self", "self"}, {"exponent", "exponent"}}, 2};
+  if (name == "lerp") return OfEach{with(numbers ? "Scalar" : "Tensor"), {{"self", "self"}, {"tensors1", "end"}, {"weight", "weight"}, {"weights", "weight"}}, 3};
+  if (is_one_of(name, {"maximum", "minimum"}) && tensors) return OfEach{with("default"), {{"self", "self"}, {"other", "other"}}, 2};
+  if (is_one_of(name, {"addcmul", "addcdiv"}) && numbers) return OfEach{with("default"), {{"self", "self"}, {"tensor1", "tensor1"}, {"tensor2", "tensor2"}, {"value", "value"}, {"scalars", "value"}}, 3};
+  return std::nullopt;
+}
+
 class Pass {
  public:
   explicit Pass(Program program) : in_(std::move(program)), to_(in_.nodes.size(), -1) { out_ = in_; out_.nodes.clear(); }
@@ -179,6 +204,7 @@ class Pass {
     const auto index = static_cast<size_t>(node.find("index")->integer().value_or(0));
     if (base_name(tuple.op) == "native_dropout" && index == 0 && !is_random(tuple)) return source_of(tuple);
     if (base_name(tuple.op) == "broadcast_tensors") return widened(node, tuple, index);
+    if (const auto each = of_each(tuple.op)) return done_to(node, tuple, index, *each);
     const auto parts = parts_of(out_, tuple);
     if (!parts || index >= parts->begins.size() || (!parts->dropped && node.type().shape.size() <= static_cast<size_t>(parts->axis))) return -1;
     Node part;
@@ -198,6 +224,23 @@ class Pass {
     }
     part.positional = static_cast<int>(part.arguments.size());
     return add(std::move(part));
+  }
+
+  /// One of tensors to which the same is done.
+  int done_to(const Node& node, const Node& tuple, size_t index, const OfEach& each) {
+    Node part;
+    part.name = node.name;
+    part.types = node.types;
+    part.origin = node.origin;
+    part.op = each.op;
+    for (const auto& [from, to] : each.names) {
+      const Argument* value = tuple.find(from);
+      if (value == nullptr) continue;
+      if (value->list() != nullptr && index >= value->list()->size()) return -1;
+      part.arguments.emplace_back(to, value->list() == nullptr ? *value : (*value->list())[index]);
+    }
+    part.positional = static_cast<int>(std::min(each.positional, part.arguments.size()));
+    return part.arguments.size() < each.positional ? -1 : add(std::move(part));
   }
 
   /// One of tensors that are brought to one shape.

@@ -76,6 +76,14 @@ def elementwise():
         (lambda x: torch.fake_quantize_per_tensor_affine(x, 0.1, 3, -8, 7), real(5, 4)), (lambda x, s: torch.fake_quantize_per_tensor_affine(x, s, torch.tensor(2, dtype=torch.int32), 0, 255), real(5, 4), positive(1)),
         (lambda x, s: torch.fake_quantize_per_channel_affine(x, s, torch.zeros(4, dtype=torch.int32), 1, -128, 127), real(5, 4), positive(4)), (lambda x: F.rrelu(x), real(5, 4)),
         (torch.clamp_min, real(6), real(6)), (torch.clamp_max, real(6), real(6)), (lambda x: torch.logical_not(x > 0), real(6)),
+        (torch.logaddexp, real(4, 3) * 40, real(3)), (torch.logaddexp, torch.tensor([math.inf, -math.inf, -math.inf, 2.0]), torch.tensor([math.inf, -math.inf, 1.0, -math.inf])), (torch.logaddexp2, real(4, 3), strided(4, 3)),
+        (torch.copysign, real(4, 3), real(3)), (lambda x: torch.copysign(x, -2.0), real(5)), (torch.copysign, real(4), torch.tensor([0.0, -0.0, -math.inf, math.inf])), (torch.signbit, torch.tensor([0.0, -0.0, -1.0, 3.0, -math.inf])), (torch.signbit, whole(5)),
+        (torch.linalg.cross, real(4, 3), strided(4, 3)), (lambda x, y: torch.linalg.cross(x, y, dim=0), real(3, 5), real(3, 1)), (lambda x, y: torch.cross(x, y, dim=1), real(2, 3, 4), real(2, 3, 4)), (torch.linalg.cross, real(2, 1, 3), real(1, 4, 3)),
+        (lambda x, y: torch._foreach_mul([x, y], 3.0) + torch._foreach_add([x, y], [y, x], alpha=2) + torch._foreach_lerp([x, y], [y, x], 0.3), real(4, 3), real(3)), (lambda x, y: torch._foreach_addcdiv([x, y], [y, x], [x * x + 1, y * y + 1], [0.5, -2.0]), real(4, 3), real(4, 3)),
+        (lambda x, y: torch._foreach_sqrt([x, y]) + torch._foreach_div([x, y], [y, x]) + torch._foreach_pow([x, y], 2) + torch._foreach_maximum([x, y], [y, x]), positive(4), positive(4)),
+        *((f, torch.cat([real(9) * 3, torch.tensor([0.0, -0.0, 1e-4, math.inf, -math.inf, math.nan, 1e30])])) for f in (torch.isfinite, torch.isposinf, torch.isneginf, torch.asinh, torch.special.entr)), (torch.acosh, 1 + positive(6) * torch.tensor([1e-6, 1e-3, 0.1, 1, 100, 1e30])), (torch.atanh, unit(8)), (torch.atanh, torch.tensor([1.0, -1.0, 1e-5, 2.0])), (torch.asinh, real(8, dtype=torch.bfloat16)),
+        *((f, torch.tensor([1.0, math.nan, 2.0, math.nan, -1.0]), torch.tensor([math.nan, 3.0, 1.0, math.nan, 5.0])) for f in (torch.fmin, torch.fmax)), (torch.fmin, whole(5, 4), whole(4)), (torch.heaviside, torch.tensor([0.0, -1.0, 2.0, math.nan]), real(4)), (torch.heaviside, whole(6), whole(6)),
+        (torch.isclose, real(5), real(5)), (lambda x, y: torch.isclose(x, x + y, atol=0.5), real(9), real(9)), (lambda x: torch.isclose(x, x.clone(), equal_nan=True), torch.tensor([1.0, math.nan, math.inf])), (torch.logaddexp, real(5, dtype=torch.float16), real(5, dtype=torch.float16)),
         (torch.hypot, real(4, 3), real(3)), (torch.hypot, real(4) * 1e25, torch.tensor([0.0, 1e20, math.inf, 3e25])), (torch.fmod, real(5, 4), positive(4)), (lambda x: torch.fmod(x, -0.7), real(5, 4)),
         (torch.logical_and, whole(5, 4), real(5, 4) > 0), (torch.logical_or, whole(5, 4, low=-1, high=2), whole(4, low=-1, high=2)), (torch.logical_xor, whole(5, 4, low=-1, high=2), whole(4, low=-1, high=2)),
         (torch.logical_not, whole(5, 4, low=-1, high=2)), (torch.bitwise_not, whole(5, 4)), (torch.bitwise_not, whole(5, 4).to(torch.int8)),
@@ -166,6 +174,7 @@ def windows():
 
 def shapes():
     cases = [
+        (lambda x: F.pixel_shuffle(x, 2), strided(2, 8, 3, 5)), (lambda x: F.pixel_unshuffle(x, 3), real(2, 2, 6, 9)), (lambda x: F.pixel_shuffle(x, 1), real(3, 4, 4)), (lambda x: F.channel_shuffle(x, 3), real(2, 6, 4, 5)), (lambda x: F.channel_shuffle(x, 2), strided(2, 4, 3)),
         (lambda x: x.reshape(6, 2) + 1, real(3, 4)), (lambda x: x.reshape(-1) * 2, strided(3, 4)), (lambda x: x.view(2, 2, 3) + 1, real(4, 3)), (lambda x: x.flatten(1) + 1, real(2, 3, 4)), (lambda x: x.unflatten(1, (2, 3)) + 1, real(4, 6)),
         (lambda x: x.squeeze() + 1, real(1, 3, 1)), (lambda x: x.squeeze(0) + 1, real(1, 3, 1)), (lambda x: x.squeeze((0, 2)) + 1, real(1, 3, 1)), (lambda x: x.unsqueeze(-1) + 1, real(3, 4)),
         (lambda x: x.permute(2, 0, 1) * 2, real(2, 3, 4)), (lambda x: x.permute(-1, 0, 1) * 2, real(2, 3, 4)), (lambda x: x.transpose(-1, -2) * 2, real(2, 3, 4)), (lambda x: x.t() * 2, real(3, 4)), (lambda x: x.mT * 2, real(2, 3, 4)),
@@ -217,12 +226,36 @@ def indices():
 def scatters():
     cases = [
         (lambda x, i, s: x.scatter(1, i, s), real(5, 6), whole(3, 2, low=0, high=6), real(4, 3)), (lambda x, i: x.scatter(1, i, 1.0), real(5, 6), whole(5, 1, low=0, high=6)), (lambda x, i, s: x.scatter_add(1, i, s), real(5, 6, 3), whole(4, 8, 2, low=0, high=6), real(5, 8, 3)),
-        *((lambda x, i, s, r=r, w=w: x.scatter_reduce(0, i, s, r, include_self=w), real(5, 3), whole(7, 3, low=0, high=5), real(8, 3)) for r in ("sum", "mean") for w in (False, True)),
+        *((lambda x, i, s, r=r, w=w: x.scatter_reduce(0, i, s, r, include_self=w), real(5, 3), whole(7, 3, low=0, high=5), real(8, 3)) for r in ("sum", "mean", "amax", "amin") for w in (False, True)),
+        *((lambda x, i, s, r=r, w=w: x.scatter_reduce(1, i, s, r, include_self=w), whole(4, 6), whole(3, 7, low=0, high=6), whole(4, 7)) for r in ("amax", "amin") for w in (False, True)),
+        *((lambda x, i, s, r=r, w=w: x.index_reduce(1, i, s, r, include_self=w), strided(3, 6, 2), whole(8, low=0, high=6), real(3, 8, 2)) for r in ("mean", "amax", "amin") for w in (False, True)),
+        (lambda x, i, s: x.index_reduce(0, i, s, "amax", include_self=False), whole(5), whole(4, low=0, high=5), whole(4)), (lambda x, i, s: x.scatter_reduce(0, i, s, "amax"), real(6, dtype=torch.bfloat16), whole(8, low=0, high=6), real(8, dtype=torch.bfloat16)),
+        (lambda x, i, s: x.scatter(1, i, s), real(3, 20), whole(3, 15, low=0, high=20), real(3, 15)), (lambda x, i: x.scatter(0, i, 2.0), strided(14, 3), whole(11, 2, low=0, high=14)), (lambda x: (x > 0).scatter(1, x.argsort(1), x > 0.5), real(3, 20)),
+        (lambda x, i, s: x.index_copy(0, i, s), real(40), torch.randperm(40)[:30], real(30)), (lambda x, i: x.index_fill(1, i, 2), whole(2, 30), whole(20, low=-30, high=30)), (lambda x, i, s: x.index_put((i,), s), real(30), torch.randperm(30)[:12], real(12)),
+        (lambda x, i, s: x.put(i, s), strided(4, 7), torch.tensor([[3, -1], [0, 9]]), real(2, 2)), (lambda x, i, s: x.put(i, s, accumulate=True), real(4, 7), whole(30, low=-28, high=28), real(30)),
+        (lambda x, m, s: x.masked_scatter(m, s), strided(4, 7), real(4, 7) > 0, real(4, 7)), (lambda x, m, s: x.masked_scatter(m, s), real(4, 7), real(7) > 0, real(30)), (lambda x, m, s: x.masked_scatter(m, s), whole(4, 3), real(4, 1) > 0, whole(13)),
         (lambda x, i, s: x.index_copy(1, i, s), real(4, 7), torch.tensor([5, 0, 3]), real(4, 3)), (lambda x, i: x.index_fill(0, i, 2.5), real(6, 4), torch.tensor([-1, 2])), (lambda x, i, v: x.index_fill(1, i, v[0]), real(6, 4), torch.tensor([3]), real(2)),
         (lambda x, i, s: x.index_put((i,), s), real(6, 4), torch.tensor([4, -6, 1]), real(3, 4)), (lambda x, i, s: x.index_put((i,), s), real(6, 4), torch.tensor([[4, 0], [3, 5]]), real(4)), (lambda x, i, j, s: x.index_put((i, j), s), real(6, 4), torch.tensor([4, 0, 5]), torch.tensor([-1, 2, 2]), real(3)),
         (lambda x, i, s: torch.ops.aten.index_put(x, [None, i], s), real(3, 6, 4), torch.tensor([4, 0]), real(3, 2, 4)), (lambda x, i, j, s: x.index_put((i, j), s, accumulate=True), real(6, 4, 2), whole(9, low=-6, high=6), whole(9, low=0, high=4), real(9, 2)),
         (lambda x, m: x.index_put((m,), torch.tensor(0.5)), real(5, 4), real(5, 4) > 0), (lambda x, m, v: x.index_put((m,), v), real(5, 4), real(5) > 0, real(4)), (lambda x, m, v: torch.ops.aten.index_put(x, [None, m], v, True), real(3, 5, 2), real(5) > 0, real(1)),
         (lambda x, y: torch.where(torch.zeros_like(x).index_add(0, torch.tensor([1, 1]), y) > 0, x, -x), real(5, 3), real(2, 3)),
+    ]
+    return made(cases)
+
+
+def bits():
+    types = (torch.int8, torch.int16, torch.int32, torch.int64)
+    any_bits = lambda *shape, dtype=torch.int64: torch.randint(torch.iinfo(dtype).min // 4, torch.iinfo(dtype).max // 4, shape, dtype=dtype)
+    cases = [(f, any_bits(5, 4, dtype=t), any_bits(4, dtype=u)) for f in (torch.bitwise_and, torch.bitwise_or, torch.bitwise_xor) for t, u in zip(types, types[1:] + types[:1])]
+    cases += [(f, any_bits(5, 4, dtype=t), real(5, 1) > 0) for f in (torch.bitwise_and, torch.bitwise_or, torch.bitwise_xor) for t in types[:2]]
+    cases += [(lambda x, n=n, f=f: f(x, n), any_bits(5, 4, dtype=torch.int32)) for f in (torch.bitwise_and, torch.bitwise_or, torch.bitwise_xor) for n in (0x55, -6, 0)]
+    cases += [(lambda x, f=f: f(12, x), any_bits(5, 4)) for f in (torch.bitwise_and, torch.bitwise_or, torch.bitwise_xor, torch.bitwise_left_shift, torch.bitwise_right_shift)]
+    cases += [(torch.bitwise_not, any_bits(7, dtype=t)) for t in types]
+    cases += [(lambda x, n=n: x << n, any_bits(4, 3, dtype=t)) for t in types for n in (1, 7, 8, 31, 40)] + [(lambda x, n=n: x >> n, any_bits(4, 3, dtype=t)) for t in types for n in (1, 7, 8, 31, 63, 64)]
+    cases += [(f, any_bits(9, 3, dtype=t), whole(3, low=0, high=20).to(t)) for f in (torch.bitwise_left_shift, torch.bitwise_right_shift) for t in types]
+    cases += [
+        (lambda x: (x ^ (x << 13)) ^ (x >> 17), any_bits(9, dtype=torch.int32)), (lambda x: (x | x.t()) & 0x0F0F, any_bits(4, 4)), (lambda x, y: torch.fmod(x, y), whole(5, 4), whole(4, low=1)),
+        (lambda x: torch.fmod(x, -3), whole(9)), (lambda x, y: torch.div(x, y, rounding_mode="trunc"), whole(5, 4, low=-99, high=99), whole(4, low=1)), (lambda x: torch.div(x, -4, rounding_mode="trunc"), whole(9)),
     ]
     return made(cases)
 

@@ -22,6 +22,7 @@ enum class Binding : uint8_t {
   kOr,
   kXor,
   kAnd,
+  kShift,
   kSum,
   kProduct,
   kUnary,

@@ -18,6 +18,7 @@ Operator operator_from(std::string_view text) {
   if (text == "&") return {text, Binding::kAnd};
   if (text == "|") return {text, Binding::kOr};
   if (text == "^") return {text, Binding::kXor};
+  if (text == "<<" || text == ">>") return {text, Binding::kShift};
   return {text, Binding::kComparison};
 }
 
@@ -170,6 +171,12 @@ constexpr WriterRow kElementwiseWriters[] = {
     {"logical_or", infix, "|"},
     {"logical_xor", infix, "^"},
     {"logical_not", prefix, "~"},
+    {"bitwise_and", infix, "&"},
+    {"bitwise_or", infix, "|"},
+    {"bitwise_xor", infix, "^"},
+    {"bitwise_not", prefix, "~"},
+    {"left_shift", infix, "<<"},
+    {"right_shift", infix, ">>"},
     {"neg", prefix, "-"},
     {"maximum", extreme, "max"},
     {"minimum", extreme, "min"},

@@ -95,12 +95,13 @@ Result<Term> gather(const Site& site, std::string_view) {
                                indices(site, 1, false).text));
 }
 
-/// detail: the method.
+/// detail: the method, or how scatter_reduce reduces.
 Result<Term> scatter(const Site& site, std::string_view detail) {
+  const bool extreme = detail == "amax" || detail == "amin";
   const Term x = site.in_result_type(0), source = site.in_result_type(2);
   const bool narrow = task::is_float(site.node().type.dtype) && task::size_of(site.node().type.dtype) == 2;
   const auto wide = [&](const Term& term) { return narrow ? bracket(term, Binding::kPrimary) + ".float()" : term.text; };
-  return call_term(fmt::format("torch.{}({}, {}, {}, {}){}", detail, wide(x), site.axis("axis"), indices(site, 1, false).text, wide(source),
+  return call_term(fmt::format("torch.{}({}, {}, {}, {}{}){}", extreme ? "scatter_reduce" : detail, wide(x), site.axis("axis"), indices(site, 1, false).text, wide(source), extreme ? fmt::format(", \"{}\"", detail) : "",
                                narrow ? fmt::format(".to(torch.{})", task::numpy_name_of(site.node().type.dtype)) : ""));
 }
 
@@ -160,6 +161,8 @@ constexpr WriterRow kIndexWriters[] = {
     {"gather", gather},
     {"scatter_add", scatter, "scatter_add"},
     {"index_add", scatter, "index_add"},
+    {"scatter_max", scatter, "amax"},
+    {"scatter_min", scatter, "amin"},
     {"one_hot", one_hot},
     {"triu", triangle, "torch.triu"},
     {"tril", triangle, "torch.tril"},

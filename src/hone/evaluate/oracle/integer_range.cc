@@ -63,6 +63,8 @@ double wrapped(DType type, double value) {
   return value - std::floor((value + half) / (2 * half)) * 2 * half;
 }
 
+double all_bits(double most) { return std::isfinite(most) ? std::exp2(std::ceil(std::log2(most + 1))) : most; }
+
 double most_of(DType type) { return std::ldexp(1.0, 8 * static_cast<int>(task::size_of(type)) - 1); }
 
 double wrapped(DType type, uint64_t bits) {
@@ -91,7 +93,7 @@ WholeFacts whole_facts(const task::ConcreteGraph& graph, int id, std::span<const
   double operands = 0;
   for (size_t k = 0; k < node.operands.size(); ++k) operands = std::max(operands, of(k));
   switch (node.prim) {
-    case Prim::kInput: case Prim::kPow: case Prim::kProd: case Prim::kCumProd: break;
+    case Prim::kInput: case Prim::kProd: case Prim::kCumProd: break;
     case Prim::kConstant: size = std::abs(number_attr(node, "value")); break;
     case Prim::kSymbol: {
       if (graph.shapes.empty()) break;
@@ -104,10 +106,13 @@ WholeFacts whole_facts(const task::ConcreteGraph& graph, int id, std::span<const
     case Prim::kAdd: case Prim::kSub: size = of(0) + of(1); break;
     case Prim::kMul: size = of(0) * of(1); break;
     case Prim::kMod: size = of(1); break;
+    case Prim::kPow: size = std::isfinite(of(0)) && std::isfinite(of(1)) ? std::pow(std::max(of(0), 1.0), of(1)) : most; break;
+    case Prim::kBitAnd: case Prim::kBitOr: case Prim::kBitXor: size = all_bits(operands); break;
     case Prim::kFloorDiv: size = of(0); break;
     case Prim::kDot: case Prim::kConv: case Prim::kConvTranspose: size = of(0) * of(1) * std::min(elements(node.operands[0]), elements(node.operands[1])); break;
     case Prim::kSum: case Prim::kCumSum: case Prim::kPoolSum: size = operands * elements(node.operands[0]); break;
     case Prim::kScatterAdd: size = of(0) + of(2) * elements(node.operands[2]); break;
+    case Prim::kScatterMax: case Prim::kScatterMin: size = std::max(of(0), of(2)); break;
     case Prim::kPad: size = std::max(operands, std::abs(number_attr(node, "value"))); break;
     case Prim::kGather: case Prim::kTakeAlongAxis: size = of(0); break;
     case Prim::kSign: size = 1; break;

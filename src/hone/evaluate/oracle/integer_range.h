@@ -13,6 +13,8 @@ namespace hone::evaluate {
 inline constexpr double kExactWhole = 0x1p53;
 /// The magnitude of the least number of an integer type.
 [[nodiscard]] double most_of(task::DType type);
+/// No combination of the bits of numbers up to `most` in size is larger.
+[[nodiscard]] double all_bits(double most);
 
 /// The same of a number of 64 bits, of which doubles do not hold every one.
 [[nodiscard]] double wrapped(task::DType type, uint64_t bits);

@@ -235,7 +235,7 @@ Box operand_box(const task::ConcreteGraph& graph, int id, size_t operand, const 
       }
       return box;
     }
-    case Prim::kScatterAdd: {
+    case Prim::kScatterAdd: case Prim::kScatterMax: case Prim::kScatterMin: {
       if (operand == 0) return result;
       const auto axis = static_cast<size_t>(int_attr(node, "axis"));
       box.start[axis] = 0;

@@ -114,7 +114,7 @@ bool keeps_exact(Prim op) {
     case Prim::kBroadcast: case Prim::kReshape: case Prim::kTranspose: case Prim::kSlice: case Prim::kConcat: case Prim::kFlip: case Prim::kMax:
     case Prim::kMin: case Prim::kAny: case Prim::kAll: case Prim::kArgMax: case Prim::kArgMin:
     case Prim::kCumMax: case Prim::kCumMin: case Prim::kPoolMax: case Prim::kGather:
-    case Prim::kTakeAlongAxis: case Prim::kSort: case Prim::kArgSort:
+    case Prim::kTakeAlongAxis: case Prim::kSort: case Prim::kArgSort: case Prim::kScatterMax: case Prim::kScatterMin:
       return true;
     default: return false;
   }
@@ -182,7 +182,7 @@ Tensor raw_step(const Step& step) {
     case Prim::kPoolMax: case Prim::kPoolSum: return pool_step(step);
     case Prim::kGather: case Prim::kTakeAlongAxis: return gather_step(step);
     case Prim::kSort: case Prim::kArgSort: return sort_step(step);
-    case Prim::kScatterAdd: return scatter_step(step);
+    case Prim::kScatterAdd: case Prim::kScatterMax: case Prim::kScatterMin: return scatter_step(step);
     default: return elementwise_step(step);
   }
 }
@@ -190,7 +190,7 @@ Tensor raw_step(const Step& step) {
 /// A result comes of many elements of its operands. Others settle what is no number element by element.
 bool gathers(Prim op) {
   return op == Prim::kConcat || op == Prim::kPad || task::is_reduction(op) || task::is_scan(op) || op == Prim::kDot ||
-         op == Prim::kConv || op == Prim::kConvTranspose || op == Prim::kPoolMax || op == Prim::kPoolSum || op == Prim::kScatterAdd;
+         op == Prim::kConv || op == Prim::kConvTranspose || op == Prim::kPoolMax || op == Prim::kPoolSum || task::is_scatter(op);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -119,8 +120,10 @@ Tensor scatter_step(const Step& step) {
   for (size_t d = axis + 1; d < step.box.extent.size(); ++d) inner *= step.box.extent[d];
   const int64_t length = source.box.extent[axis], kept = step.box.extent[axis], first = step.box.start[axis], bound = step.shape()[axis];
   const double own = step.fact().unit, exact_term = std::min(own, 1.0);
+  const Prim op = step.node().prim;
+  const std::optional<Prim> extreme = op == Prim::kScatterAdd ? std::nullopt : std::optional(op == Prim::kScatterMax ? Prim::kMaximum : Prim::kMinimum);
   std::copy_n(x.value, step.box.count(), out.value);
-  for (int64_t i = 0; out.scale && i < step.box.count(); ++i) out.scale[i] = x.scale ? x.scale[i] : magnitude_scale(x.value[i], exact_term);
+  for (int64_t i = 0; out.scale && i < step.box.count(); ++i) out.scale[i] = x.scale ? x.scale[i] : extreme ? 0 : magnitude_scale(x.value[i], exact_term);
   for (int64_t o = 0; o < outer; ++o)
     for (int64_t p = 0; p < length; ++p)
       for (int64_t c = 0; c < inner; ++c) {
@@ -135,10 +138,16 @@ Tensor scatter_step(const Step& step) {
         const int64_t to = (o * kept + row) * inner + c;
         const double value = source.value[from], term = source.scale ? source.scale[from] : magnitude_scale(value, exact_term);
         double& sum = out.value[to];
+        if (extreme) {
+          const double before = sum, scale = out.scale ? out.scale[to] : 0, moved = source.scale ? source.scale[from] : 0;
+          kernels().binary(*extreme, 1, &before, &value, &sum);
+          if (out.scale) kernels().binary_scale(*extreme, 1, &before, &scale, &value, &moved, &sum, 0, &out.scale[to]);
+          continue;
+        }
         sum = step.rounds() ? static_cast<double>(static_cast<float>(sum + value)) : sum + value;
         if (out.scale) out.scale[to] = std::max(out.scale[to] + term, own * std::abs(sum) + kUnderflow);
       }
-  round_to_track(step, step.box.count(), out.value);
+  if (!extreme) round_to_track(step, step.box.count(), out.value);
   return out.tensor;
 }
 

@@ -68,8 +68,10 @@ class Magnitudes {
       case Prim::kMod: return of(node, 1);
       case Prim::kSum: case Prim::kCumSum: case Prim::kPoolSum: return of(node, 0) * terms(id);
       case Prim::kScatterAdd: return of(node, 0) + of(node, 2) * elements(node.operands[2]);
+      case Prim::kScatterMax: case Prim::kScatterMin: return std::max(of(node, 0), of(node, 2));
       case Prim::kProd: case Prim::kCumProd: return std::pow(of(node, 0), terms(id));
-      case Prim::kPow: return of(node, 0) <= 1 ? 1 : HUGE_VAL;
+      case Prim::kPow: return std::pow(std::max(of(node, 0), 1.0), of(node, 1));
+      case Prim::kBitAnd: case Prim::kBitOr: case Prim::kBitXor: return std::min(all_bits(std::max(of(node, 0), of(node, 1))), most_of(node.type.dtype));
       case Prim::kDot: case Prim::kConv: case Prim::kConvTranspose: return of(node, 0) * of(node, 1) * terms(id);
       case Prim::kSign: return 1;
       case Prim::kArgMax: case Prim::kArgMin: case Prim::kArgSort: return elements(node.operands[0]);

@@ -17,7 +17,7 @@ bool keeps_halves(const task::Node& node) {
   if (!task::is_int(node.type.dtype)) return false;
   switch (node.prim) {
     case Prim::kInput: case Prim::kConstant: case Prim::kSymbol: case Prim::kIota: case Prim::kNeg: case Prim::kAdd: case Prim::kSub:
-    case Prim::kMul: case Prim::kSum: case Prim::kProd: case Prim::kCumSum: case Prim::kCumProd: case Prim::kPoolSum: case Prim::kDot:
+    case Prim::kMul: case Prim::kBitAnd: case Prim::kBitOr: case Prim::kBitXor: case Prim::kSum: case Prim::kProd: case Prim::kCumSum: case Prim::kCumProd: case Prim::kPoolSum: case Prim::kDot:
     case Prim::kConv: case Prim::kConvTranspose: case Prim::kCast: case Prim::kBroadcast: case Prim::kReshape: case Prim::kTranspose:
     case Prim::kSlice: case Prim::kConcat: case Prim::kPad: case Prim::kFlip:
       return true;

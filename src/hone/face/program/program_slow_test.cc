@@ -141,14 +141,21 @@ TEST(ProgramTest, LossesAndWhatIsPutInByIndicesAreTasks) {
   SKIP_WITHOUT_TORCH();
   std::set<std::string> seen;
   for (const char* family : {"scatters", "losses"}) expect_same_meaning(family, seen);
-  for (const char* op : {"cross_entropy_loss", "nll_loss_nd", "cosine_similarity", "index_put", "index_copy", "index_fill", "scatter", "scatter_add", "scatter_reduce"})
+  for (const char* op : {"cross_entropy_loss", "nll_loss_nd", "cosine_similarity", "index_put", "index_copy", "index_fill", "scatter", "scatter_add", "scatter_reduce", "index_reduce", "masked_scatter"})
     EXPECT_TRUE(std::any_of(seen.begin(), seen.end(), [&](const std::string& name) { return name.starts_with(fmt::format("aten.{}.", op)); })) << op;
+}
+
+TEST(ProgramTest, BitsOfIntegersAreTasks) {
+  SKIP_WITHOUT_TORCH();
+  std::set<std::string> seen;
+  expect_same_meaning("bits", seen);
+  for (const char* op : {"bitwise_and.Tensor", "bitwise_or.Tensor", "bitwise_xor.Tensor", "bitwise_not.default", "bitwise_left_shift.Tensor", "bitwise_right_shift.Tensor"}) EXPECT_TRUE(seen.contains(fmt::format("aten.{}", op))) << op;
 }
 
 TEST(ProgramTest, LongOperatorsMeanTheSameInTheLanguage) {
   SKIP_WITHOUT_TORCH();
   std::set<std::string> seen;
-  for (const char* family : {"elementwise", "reductions", "products", "windows", "shapes", "indices", "scatters", "losses"}) expect_same_meaning(family, seen);
+  for (const char* family : {"elementwise", "reductions", "products", "windows", "shapes", "indices", "scatters", "bits", "losses"}) expect_same_meaning(family, seen);
   // The others are spellings that torch.export of today replaces by those: older ones, and a device's own.
   std::vector<std::string> unseen;
   for (const std::string& op : program::known_operators())
@@ -201,7 +208,7 @@ const std::map<std::string, std::string> kNotFollowed = {
     {"moe_loop", "depends on the values of tensors"}, {"data_dependent", "depends on the values of tensors"}, {"histogram", "depends on the values of tensors"},
     {"branch", "torch.export cannot follow forward()"}, {"random_op", "draws random numbers"}, {"dropout_on", "draws random numbers"},
     {"ctc", "torch.export cannot follow forward()"}, {"forces", "torch.export cannot follow forward()"}, {"uniques", "depends on the values of tensors"},
-    {"checks", "gauss = F.gaussian_nll_loss(x, y"}, {"noisy_gate", "draws random numbers"}, {"statistics", "brought_unseen.py, line "}};
+    {"checks", "gauss = F.gaussian_nll_loss(x, y"}, {"noisy_gate", "draws random numbers"}, {"statistics", "brought_unseen.py, line "}, {"counted", "bincount has a shape that depends on the values of tensors"}};
 
 /// As PyTorch runs the steps, and as the tasks' texts say them.
 void expect_brought_is_right(const char* file, const std::string& name) {
@@ -233,6 +240,7 @@ TEST(ProgramTest, WhatUsersBringIsRightOrRefusedWithAReason) {
   for (const char* name : {"grucell", "resizing", "moe_loop"}) expect_brought_is_right("brought.py", name);
   expect_brought_is_right("brought_later.py", "sampler");
   for (const char* name : {"strided_views_out", "statistics"}) expect_brought_is_right("brought_unseen.py", name);
+  for (const char* name : {"gat_softmax", "hashes", "nucleus"}) expect_brought_is_right("brought_again.py", name);
 }
 
 TEST(ProgramTest, LongWhatUsersBringIsRightOrRefusedWithAReason) {
@@ -242,6 +250,13 @@ TEST(ProgramTest, LongWhatUsersBringIsRightOrRefusedWithAReason) {
     EXPECT_GE(names.size(), least);
     for (const std::string& name : names) expect_brought_is_right(file, name);
   }
+}
+
+TEST(ProgramTest, LongWhatUsersBringAgainIsRightOrRefusedWithAReason) {
+  SKIP_WITHOUT_TORCH();
+  const auto names = brought("brought_again.py");
+  EXPECT_GE(names.size(), 17U);
+  for (const std::string& name : names) expect_brought_is_right("brought_again.py", name);
 }
 
 const std::string kModel = "import torch\nclass Model(torch.nn.Module):\n    def forward(self, x):\n        ";

@@ -40,6 +40,8 @@ constexpr Operator kBinary[] = {{"+", "add"},
                                 {"&", "logical_and"},
                                 {"|", "logical_or"},
                                 {"^", "logical_xor"},
+                                {"<<", "left_shift"},
+                                {">>", "right_shift"},
                                 {"and", "logical_and"},
                                 {"or", "logical_or"}};
 
@@ -261,6 +263,21 @@ class Builder {
     return value.is(Kind::kTensor) || value.is(Kind::kInt) || value.is(Kind::kReal) || value.is(Kind::kBool);
   }
 
+  static bool is_word(std::string_view text) { return text == "and" || text == "or"; }
+
+  /// &, |, ^ and ~ are of truth values; with a tensor of integers, or of numbers that are integers, of their bits.
+  [[nodiscard]] std::string_view of_bits(std::string_view op, std::initializer_list<const Value*> operands) const {
+    if (!op.starts_with("logical_")) return op;
+    bool whole = false, all = true;
+    for (const Value* value : operands) {
+      const bool is_whole = value->is(Kind::kTensor) ? is_int(graph_.node(value->node).type.dtype) : value->is(Kind::kInt);
+      whole |= value->is(Kind::kTensor) && is_whole;
+      all &= is_whole;
+    }
+    if (!whole && !all) return op;
+    return op == "logical_and" ? "bitwise_and" : op == "logical_or" ? "bitwise_or" : op == "logical_xor" ? "bitwise_xor" : "bitwise_not";
+  }
+
   Evaluated unary(const Expr& e) {
     HONE_TRY(Value value, evaluate(e.args[0]));
     if (!is_operand(value))
@@ -269,7 +286,8 @@ class Builder {
     if (e.text == "-" && value.is(Kind::kInt)) return Value::of(IntExpr(-1) * value.integer);
     if (e.text == "-" && value.is(Kind::kReal)) return Value::of_real(-value.real);
     if (e.text != "-" && value.is(Kind::kBool)) return Value::of_bool(!value.truth);
-    return apply(e.text == "-" ? "neg" : "logical_not", {{"", std::move(value), e.args[0].where}}, e.where);
+    const std::string_view op = e.text == "-" ? "neg" : e.text == "~" ? of_bits("logical_not", {&value}) : "logical_not";
+    return apply(op, {{"", std::move(value), e.args[0].where}}, e.where);
   }
 
   Evaluated binary(const Expr& e) {
@@ -286,7 +304,7 @@ class Builder {
     if (auto known = binary_known(e.text, a, b)) return bounded(std::move(*known), e.where);
     for (const Operator& row : kBinary)
       if (row.text == e.text)
-        return apply(row.op, {{"", std::move(a), e.args[0].where}, {"", std::move(b), e.args[1].where}},
+        return apply(is_word(e.text) ? row.op : of_bits(row.op, {&a, &b}), {{"", std::move(a), e.args[0].where}, {"", std::move(b), e.args[1].where}},
                      e.where);
     HONE_CHECK(false, e.text);
   }

@@ -41,7 +41,7 @@ class Checker {
         return conv_transpose();
       case Prim::kTakeAlongAxis:
         return take_along_axis();
-      case Prim::kScatterAdd:
+      case Prim::kScatterAdd: case Prim::kScatterMax: case Prim::kScatterMin:
         return scatter_add();
       default:
         return "";

@@ -162,7 +162,7 @@ class Accountant {
       case Prim::kPoolMax:
       case Prim::kPoolSum:
         return share * pool_operations(node, shape(id), in(0));
-      case Prim::kScatterAdd:
+      case Prim::kScatterAdd: case Prim::kScatterMax: case Prim::kScatterMin:
         return share * count(in(2));
       case Prim::kSort:
       case Prim::kArgSort: {

@@ -54,4 +54,8 @@ HONE_ELEMENTWISE(kGe, "ge", 2, kTruth, 0, kJumps, HONE_VALUE(x >= y))
 HONE_ELEMENTWISE(kAnd, "and", 2, kTruth, 0, kJumps, nullptr)
 HONE_ELEMENTWISE(kOr, "or", 2, kTruth, 0, kJumps, nullptr)
 HONE_ELEMENTWISE(kXor, "xor", 2, kTruth, 0, kJumps, nullptr)
+// Bits of whole numbers, in two's complement.
+HONE_ELEMENTWISE(kBitAnd, "bit_and", 2, kArithmetic, 0, kJumps | kPeriodic, nullptr)
+HONE_ELEMENTWISE(kBitOr, "bit_or", 2, kArithmetic, 0, kJumps | kPeriodic, nullptr)
+HONE_ELEMENTWISE(kBitXor, "bit_xor", 2, kArithmetic, 0, kJumps | kPeriodic, nullptr)
 HONE_ELEMENTWISE(kWhere, "where", 3, kChoice, 0, kTerms, nullptr)  // condition, a, b

@@ -24,6 +24,12 @@ std::optional<int64_t> fold_int(Prim prim, int64_t a, int64_t b) {
       return std::max(a, b);
     case Prim::kMinimum:
       return std::min(a, b);
+    case Prim::kBitAnd:
+      return a & b;
+    case Prim::kBitOr:
+      return a | b;
+    case Prim::kBitXor:
+      return a ^ b;
     default:
       return std::nullopt;
   }

@@ -23,7 +23,7 @@ constexpr std::string_view kPrimNames[] = {
     "sum", "prod", "max", "min", "any", "all", "argmax", "argmin",
     "cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp", "linear_scan",
     "dot", "conv", "conv_transpose", "pool_max", "pool_sum",
-    "gather", "take_along_axis", "sort", "argsort", "scatter_add"};
+    "gather", "take_along_axis", "sort", "argsort", "scatter_add", "scatter_max", "scatter_min"};
 
 std::string joined(const Dims& dims) {
   std::string text;
@@ -47,13 +47,14 @@ struct AttrPrinter {
 
 }  // namespace
 
-static_assert(std::size(kPrimNames) == static_cast<size_t>(Prim::kScatterAdd) + 1);
+static_assert(std::size(kPrimNames) == static_cast<size_t>(Prim::kScatterMin) + 1);
 
 std::string_view name_of(Prim op) { return kPrimNames[static_cast<size_t>(op)]; }
 
 bool is_elementwise(Prim op) { return op > Prim::kIota && op < Prim::kBroadcast; }
 bool is_reduction(Prim op) { return op >= Prim::kSum && op <= Prim::kArgMin; }
 bool is_scan(Prim op) { return op >= Prim::kCumSum && op <= Prim::kLinearScan; }
+bool is_scatter(Prim op) { return op >= Prim::kScatterAdd && op <= Prim::kScatterMin; }
 
 std::string number_text(double value) {
   if (std::isnan(value)) return "nan";

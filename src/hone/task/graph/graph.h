@@ -74,12 +74,15 @@ enum class Prim : uint8_t {
   kArgSort,     ///< attributes axis, descending; stable
   kScatterAdd,  ///< x, integer indices in [0, extent), source of the indices' shape; attribute axis: each element of
                 ///< source is added where its index says along the axis, in their order
+  kScatterMax,
+  kScatterMin,  ///< the same, of which the largest (smallest) stays; NaN if any is
 };
 
 [[nodiscard]] std::string_view name_of(Prim op);
 [[nodiscard]] bool is_elementwise(Prim op);  ///< the rows of elementwise.h
 [[nodiscard]] bool is_reduction(Prim op);    ///< kSum … kArgMin
 [[nodiscard]] bool is_scan(Prim op);
+[[nodiscard]] bool is_scatter(Prim op);      ///< kScatterAdd … kScatterMin
 
 using Dims = std::vector<IntExpr>;
 

@@ -130,7 +130,7 @@ Result<TensorType> infer_logical(Call& call) {
   for (const Operand& operand : call.operands)
     if (operand.type.dtype != DType::kBool)
       return wrong(fmt::format("{} takes bool, found {}", call.op.name, operand.type.to_string()),
-                   "compare first, such as x != 0; integers have no bitwise operations");
+                   "compare first, such as x != 0; of bits of integers: bitwise_and, bitwise_or, bitwise_xor, bitwise_not");
   if (call.operands.size() == 1) return call.type(0);
   return infer_broadcast(call, DType::kBool);
 }

@@ -141,7 +141,7 @@ Ref iota(Lower& lower, const Dims& dims, int64_t axis);
 /// Integer indices replace the axis by their shape.
 Ref gather(Ref x, Ref indices, int64_t axis);
 Ref take_along_axis(Ref x, Ref indices, int64_t axis);
-Ref scatter_add(Ref x, Ref indices, Ref source, int64_t axis);
+Ref scatter(Prim prim, Ref x, Ref indices, Ref source, int64_t axis);
 Ref sort(Prim prim, Ref x, int64_t axis, bool descending);
 Ref scan(Prim prim, Ref x, int64_t axis, bool reverse = false, bool exclusive = false);
 /// Of a and b of one shape.

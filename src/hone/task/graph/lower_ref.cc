@@ -192,9 +192,9 @@ Ref take_along_axis(Ref x, Ref indices, int64_t axis) {
                        {x.dtype(), indices.dims()});
 }
 
-Ref scatter_add(Ref x, Ref indices, Ref source, int64_t axis) {
-  HONE_CHECK(x.dtype() == source.dtype(), "scatter_add");
-  return x.lower().add(Prim::kScatterAdd, std::vector{x, indices, source}, {{"axis", axis}}, x.type());
+Ref scatter(Prim prim, Ref x, Ref indices, Ref source, int64_t axis) {
+  HONE_CHECK(x.dtype() == source.dtype(), std::string(name_of(prim)));
+  return x.lower().add(prim, std::vector{x, indices, source}, {{"axis", axis}}, x.type());
 }
 
 Ref sort(Prim prim, Ref x, int64_t axis, bool descending) {

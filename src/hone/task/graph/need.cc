@@ -81,7 +81,7 @@ class Walker {
         return gather(node, region);
       case Prim::kTakeAlongAxis:
         return take_along_axis(node, region);
-      case Prim::kScatterAdd:
+      case Prim::kScatterAdd: case Prim::kScatterMax: case Prim::kScatterMin:
         return scatter_add(node, region);
       case Prim::kSort:
       case Prim::kArgSort:

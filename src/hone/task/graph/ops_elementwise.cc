@@ -43,6 +43,57 @@ Ref lower_logical(const LowerCall& c) {
   return c.in.size() == 1 ? unary(c.op.prim, c.in[0]) : binary(c.op.prim, c.in[0], c.in[1]);
 }
 
+/// "f32[B] and i32[B]"
+std::string dtype_list(const Call& call) {
+  std::string text;
+  for (const Operand& operand : call.operands) text += (text.empty() ? "" : " and ") + operand.type.to_string();
+  return text;
+}
+
+/// Of bools as well.
+Result<TensorType> infer_bits(Call& call) {
+  const DType dtype = common_dtype(call.operands);
+  if (is_float(dtype)) return wrong(fmt::format("{} takes integers or bools, found {}", call.op.name, dtype_list(call)), "floats have no bits to reckon with: cast them to an integer type first");
+  if (call.operands.size() == 1) return TensorType{dtype, call.dims(0)};
+  HONE_TRY(TensorType type, infer_binary(call));
+  type.dtype = dtype;   // of bools bool
+  return type;
+}
+
+Ref lower_bits(const LowerCall& c) {
+  const DType dtype = c.node.type.dtype;
+  const bool truth = dtype == DType::kBool;
+  const Ref x = cast(c.in[0], dtype);
+  if (c.in.size() == 1) return truth ? unary(Prim::kNot, x) : binary(Prim::kBitXor, x, like(x, -1));
+  const Prim of_truths = c.op.prim == Prim::kBitAnd ? Prim::kAnd : c.op.prim == Prim::kBitOr ? Prim::kOr : Prim::kXor;
+  return binary(truth ? of_truths : c.op.prim, x, cast(c.in[1], dtype));
+}
+
+Result<TensorType> infer_shift(Call& call) {
+  const DType dtype = common_dtype(call.operands);
+  if (!is_int(dtype)) return wrong(fmt::format("{} takes integers, found {}", call.op.name, dtype_list(call)), "a power of 2 is exp2(y)");
+  return infer_binary(call);
+}
+
+/// Times 2 to the y, and divided by it, rounded down. Beyond the type's bits, and for y below 0, nothing is left of x but its sign.
+Ref lower_shift(const LowerCall& c) {
+  const DType dtype = c.node.type.dtype;
+  const int bits = 8 * size_of(dtype);
+  const Ref x = cast(c.in[0], dtype), y = cast(c.in[1], dtype);
+  const bool left = c.op.name == "left_shift";
+  const auto sign = [&] { return where(lt(x, like(x, 0)), like(x, -1), like(x, 0)); };
+  const Node& by = c.lower.node(y.id());
+  if (by.prim == Prim::kConstant) {
+    const double n = constant_value(by.attrs.find("value")->second);
+    if (n < 0 || n >= bits) return left ? x * 0.0 : sign();
+    if (!left) return n == bits - 1 ? sign() : binary(Prim::kFloorDiv, x, like(x, std::ldexp(1.0, static_cast<int>(n))));
+    return n == bits - 1 ? x * std::ldexp(1.0, bits - 2) * 2.0 : x * std::ldexp(1.0, static_cast<int>(n));   // the type does not hold the last power
+  }
+  if (left) return x * binary(Prim::kPow, like(y, 2), y);   // wraps to 0, as 2 to a negative y is 0
+  const Ref most = like(y, bits - 2), power = binary(Prim::kPow, like(y, 2), minimum(maximum(y, like(y, 0)), most));
+  return where(binary(Prim::kAnd, ge(y, like(y, 0)), binary(Prim::kLe, y, most)), binary(Prim::kFloorDiv, x, power), sign());
+}
+
 /// Powers that are products or roots are computed as such.
 Ref lower_pow(const LowerCall& c) {
   const DType dtype = c.node.type.dtype;
@@ -138,6 +189,12 @@ const OpRow kElementwiseOps[] = {
     {"logical_or(x, y)", "", "x | y of bools.", infer_logical, lower_logical, Prim::kOr},
     {"logical_xor(x, y)", "", "x ^ y of bools.", infer_logical, lower_logical, Prim::kXor},
     {"logical_not(x)", "", "~x of bools.", infer_logical, lower_logical, Prim::kNot},
+    {"bitwise_and(x, y)", "", "Bits of whole numbers that both have; of bools logical_and.", infer_bits, lower_bits, Prim::kBitAnd},
+    {"bitwise_or(x, y)", "", "Bits that either has.", infer_bits, lower_bits, Prim::kBitOr},
+    {"bitwise_xor(x, y)", "", "Bits that one has and the other has not.", infer_bits, lower_bits, Prim::kBitXor},
+    {"bitwise_not(x)", "", "All bits turned: -1 - x; of bools logical_not.", infer_bits, lower_bits},
+    {"left_shift(x, y)", "bitwise_left_shift", "x << y, x * 2 ** y; 0 for y below 0 or of all the type's bits.", infer_shift, lower_shift},
+    {"right_shift(x, y)", "bitwise_right_shift", "x >> y, x // 2 ** y; -1 or 0, by x's sign, for y below 0 or of all the type's bits.", infer_shift, lower_shift},
     {"neg(x)", "negative", "-x.", infer_same_unary, lower_unary, Prim::kNeg},
     {"abs(x)", "absolute", "|x|.", infer_same_unary, lower_unary, Prim::kAbs},
     {"sign(x)", "", "-1, 0 or 1.", infer_same_unary, lower_unary, Prim::kSign},

@@ -311,7 +311,8 @@ Ref lower_scatter(const LowerCall& c) {
     line[static_cast<size_t>(axis)] = indices.dims()[0];
     indices = broadcast_to(reshape(indices, std::move(line)), dims);
   }
-  return scatter_add(c.wide(0), indices, source, axis);
+  const Prim prim = c.op.name == "scatter_max" ? Prim::kScatterMax : c.op.name == "scatter_min" ? Prim::kScatterMin : Prim::kScatterAdd;
+  return scatter(prim, c.wide(0), indices, source, axis);
 }
 
 const OpRow kIndexOps[] = {
@@ -338,6 +339,8 @@ const OpRow kIndexOps[] = {
      infer_take_along_axis, lower_take_along_axis},
     {"scatter_add(x, axis: axis, indices, source)", "", "x with each element of source added where its index says along an axis, in their order.",
      infer_scatter, lower_scatter},
+    {"scatter_max(x, axis: axis, indices, source)", "", "The largest of each element of x and the elements of source whose index says it along an axis; NaN if any is.", infer_scatter, lower_scatter},
+    {"scatter_min(x, axis: axis, indices, source)", "", "The smallest of them.", infer_scatter, lower_scatter},
     {"index_add(x, axis: axis, indices, source)", "", "x with slices of source added: the k-th where indices[k] says along an axis.", infer_scatter, lower_scatter},
     {"one_hot(indices, classes: dim, dtype: dtype = i64)", "", "A new last axis with a 1 at each index.",
      infer_one_hot, lower_one_hot},

@@ -10,7 +10,7 @@
 namespace hone::task {
 namespace {
 
-constexpr std::array<std::string_view, 27> kPunctuation{"...", "//", "**", "==", "!=", "<=", ">=", "+", "-",
+constexpr std::array<std::string_view, 29> kPunctuation{"...", "//", "**", "==", "!=", "<=", ">=", "<<", ">>", "+", "-",
                                                         "*",   "/",  "%",  "@",  "<",  ">",  "=",  "(", ")",
                                                         "[",   "]",  ",",  ":",  ".",  "&",  "|",  "^", "~"};
 

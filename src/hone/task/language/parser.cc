@@ -97,7 +97,7 @@ class Parser {
   }
 
   [[nodiscard]] std::string hint_for_target(const std::string& target) const {
-    constexpr std::string_view kAugmented[] = {"+", "-", "*", "/", "//", "%", "**", "@", "&", "|", "^"};
+    constexpr std::string_view kAugmented[] = {"+", "-", "*", "/", "//", "%", "**", "@", "&", "|", "^", "<<", ">>"};
     const bool augmented = next().text == "=" && std::find(std::begin(kAugmented), std::end(kAugmented),
                                                            now().text) != std::end(kAugmented);
     if (augmented) return fmt::format("write `{0} = {0} {1} …`", target, now().text);
@@ -175,7 +175,8 @@ class Parser {
 
   Sourced<Expr> parse_bit_or() { return parse_left(&Parser::parse_bit_xor, {"|"}); }
   Sourced<Expr> parse_bit_xor() { return parse_left(&Parser::parse_bit_and, {"^"}); }
-  Sourced<Expr> parse_bit_and() { return parse_left(&Parser::parse_sum, {"&"}); }
+  Sourced<Expr> parse_bit_and() { return parse_left(&Parser::parse_shift, {"&"}); }
+  Sourced<Expr> parse_shift() { return parse_left(&Parser::parse_sum, {"<<", ">>"}); }
   Sourced<Expr> parse_sum() { return parse_left(&Parser::parse_product, {"+", "-"}); }
   Sourced<Expr> parse_product() { return parse_left(&Parser::parse_unary, {"*", "/", "//", "%", "@"}); }
 

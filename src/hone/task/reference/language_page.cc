@@ -36,7 +36,7 @@ std::string operator_rows() {
   std::string text = "| operator | operation |\n| --- | --- |\n";
   for (const Operator& row : operator_table())
     text += fmt::format("| `{}` | `{}` |\n", row.text == "|" ? "\\|" : row.text, row.op);
-  return text + "| unary `-` | `neg` |\n| `~`, `not` | `logical_not` |\n";
+  return text + "| unary `-` | `neg` |\n| `~`, `not` | `logical_not` |\n\nWith a tensor of integers `&`, `|`, `^` and `~` are `bitwise_and`, `bitwise_or`, `bitwise_xor` and `bitwise_not`.\n";
 }
 
 std::string kind_table() {

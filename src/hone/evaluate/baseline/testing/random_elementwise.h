@@ -62,6 +62,25 @@ inline void floor_divide(Draft& d) {
 inline void real_pair(Draft& d) { pair(d, d.real(), d.real(), false); }
 inline void logical(Draft& d) { pair(d, DType::kBool, DType::kBool, false); }
 
+inline DType whole(Draft& d) { return d.pick({DType::kI64, DType::kI32, DType::kI16, DType::kI8}); }
+inline void bits(Draft& d) {
+  const auto type = [&] { return d.chance(0.8) ? whole(d) : DType::kBool; };
+  const DType a = type();
+  pair(d, a, d.chance(0.6) ? a : type(), false);
+}
+inline void bits_turned(Draft& d) { unary(d, d.chance(0.8) ? whole(d) : DType::kBool); }
+/// By up to nine bits, which is more than i8 has.
+inline void shift(Draft& d) {
+  const Shape shape = d.shape();
+  d.tensor("x", whole(d), shape);
+  if (d.chance()) {
+    d.before(fmt::format("y = {}", d.between(0, 9)));
+    return d.compare(d.name() + "(x, y)", d.torch());
+  }
+  d.tensor("y", whole(d), d.part_of(shape), Domain::kIndex, 10);
+  d.compare(d.name() + "(x, y)", d.torch());
+}
+
 inline void power(Draft& d) {
   const Shape shape = d.shape();
   const int how = static_cast<int>(d.between(0, 3));
@@ -168,6 +187,12 @@ inline constexpr Generator kRows[] = {
     {"logical_or", logical, "x | y"},
     {"logical_xor", logical, "x ^ y"},
     {"logical_not", truth, "~x"},
+    {"bitwise_and", bits, "x & y"},
+    {"bitwise_or", bits, "x | y"},
+    {"bitwise_xor", bits, "x ^ y"},
+    {"bitwise_not", bits_turned, "~x"},
+    {"left_shift", shift, "x << y"},
+    {"right_shift", shift, "x >> y"},
     {"neg", numeric, "-x"},
     {"abs", numeric, "torch.abs(x)"},
     {"sign", finite, "torch.sign(x)"},

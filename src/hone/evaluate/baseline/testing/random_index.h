@@ -169,7 +169,9 @@ inline void scatter(Draft& d) {
   d.tensor("x", type, x);
   d.tensor("s", type, source);
   d.tensor("i", d.whole(), slices ? Shape{source[at]} : source, Domain::kIndex, x[at]);
-  d.compare(fmt::format("{}(x, {}, i, s)", d.op(), axis), fmt::format("torch.{}(x, {}, i.long(), s)", d.op(), axis));
+  const bool extreme = d.op() == "scatter_max" || d.op() == "scatter_min";
+  const std::string torch = extreme ? "scatter_reduce" : std::string(d.op()), how = extreme ? fmt::format(", 'a{}'", d.op().substr(8)) : "";
+  d.compare(fmt::format("{}(x, {}, i, s)", d.op(), axis), fmt::format("torch.{}(x, {}, i.long(), s{})", torch, axis, how));
 }
 
 inline constexpr Generator kRows[] = {
@@ -178,6 +180,7 @@ inline constexpr Generator kRows[] = {
     {"take_along_axis", along}, {"gather", along},  {"one_hot", one_hot},   {"triu", triangle},
     {"tril", triangle},         {"diag", diag},     {"diagonal", diagonal}, {"sort", sort},
     {"argsort", sort},          {"topk", topk},     {"scatter_add", scatter}, {"index_add", scatter},
+    {"scatter_max", scatter},   {"scatter_min", scatter},
 };
 
 }  // namespace index
