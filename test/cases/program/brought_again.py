@@ -169,7 +169,7 @@ def hamming():
         pack = lambda t: ((t > 0).long().view(t.shape[0], -1, 8) << torch.arange(8)).sum(-1)
         ca, cb = pack(a @ self.p), pack(b @ self.p)
         d = self.count[torch.bitwise_xor(ca[:, None], cb[None])].sum(-1)
-        return d, d.topk(2, dim=1, largest=False).indices
+        return d, (d * 8 + torch.arange(7)).topk(2, dim=1, largest=False).indices
     return fn(f, r(5, 12), r(7, 12), p=r(12, 16), count=torch.tensor([bin(i).count("1") for i in range(256)]))
 
 

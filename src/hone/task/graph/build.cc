@@ -263,7 +263,7 @@ class Builder {
     return value.is(Kind::kTensor) || value.is(Kind::kInt) || value.is(Kind::kReal) || value.is(Kind::kBool);
   }
 
-  static bool is_word(std::string_view text) { return text == "and" || text == "or"; }
+  static bool is_spelt_out(std::string_view text) { return text == "and" || text == "or"; }
 
   /// &, |, ^ and ~ are of truth values; with a tensor of integers, or of numbers that are integers, of their bits.
   [[nodiscard]] std::string_view of_bits(std::string_view op, std::initializer_list<const Value*> operands) const {
@@ -304,7 +304,7 @@ class Builder {
     if (auto known = binary_known(e.text, a, b)) return bounded(std::move(*known), e.where);
     for (const Operator& row : kBinary)
       if (row.text == e.text)
-        return apply(is_word(e.text) ? row.op : of_bits(row.op, {&a, &b}), {{"", std::move(a), e.args[0].where}, {"", std::move(b), e.args[1].where}},
+        return apply(is_spelt_out(e.text) ? row.op : of_bits(row.op, {&a, &b}), {{"", std::move(a), e.args[0].where}, {"", std::move(b), e.args[1].where}},
                      e.where);
     HONE_CHECK(false, e.text);
   }
