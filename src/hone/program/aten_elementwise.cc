@@ -150,7 +150,7 @@ Written step_at_0(const Site& site, std::string_view) {
 /// -x log x
 Written entropy(const Site& site, std::string_view) {
   const std::string x = at_least_f32(site, "self");
-  return in_own_type(site, fmt::format("where({0} > 0, -{0} * log(where({0} > 0, {0}, 1)), where({0} == 0, 0, where(isnan({0}), nan, -inf)))", x));
+  return in_own_type(site, fmt::format("where({0} > 0, -{0} * log(where({0} > 0, {0}, 1)), where({0} < 0, {0} - inf, {0} * 0))", x));
 }
 
 Written close(const Site& site, std::string_view) {
