@@ -327,10 +327,10 @@ std::vector<task::Bindings> hidden_shapes(const task::Task& task, uint64_t seed,
       bindings[symbol] = random_extent(rng, most, aligned);
     }
     // One as long as another, a few times that, or one more or less: independent draws seldom are.
-    if (symbols.size() > 1 && rng.below(2) == 0) {
+    if (symbols.size() > 1 && rng.below(3) == 0) {
       const size_t a = rng.below(symbols.size()), b = (a + 1 + rng.below(symbols.size() - 1)) % symbols.size();
       const int64_t other = bindings[symbols[b]];
-      if (rng.below(3) == 0) bindings[symbols[a]] = std::max<int64_t>(1, other + (rng.below(2) == 0 ? 1 : -1));
+      if (!aligned && rng.below(3) == 0) bindings[symbols[a]] = std::max<int64_t>(1, other + (rng.below(2) == 0 ? 1 : -1));
       else bindings[symbols[a]] = other * (rng.below(2) == 0 ? 1 : 2 + random_below(rng, 3));
     }
     return bindings;

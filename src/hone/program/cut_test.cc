@@ -319,17 +319,18 @@ TEST(CutTest, LabelsThatALossIgnoresPickNothing) {
   EXPECT_EQ(task.inputs[1].domain, task::Domain::kIndex);
 }
 
-TEST(CutTest, WhatIsPutInByManyIndicesIsPyTorchs) {
-  const auto kind = [](int64_t count, int64_t width) {
+TEST(CutTest, WhatIsPutInByManyIndicesIsScattered) {
+  const auto compute = [](int64_t count, int64_t width) {
     const std::string type = fmt::format(R"({{"dtype":"f32","shape":[100,{}]}})", width);
     const Cut cut = cut_of_nodes(fmt::format(R"({{"name":"x","op":"input","role":"user","target":"x","type":{}}},{{"name":"i","op":"input","role":"user","target":"i","type":{{"dtype":"i64","shape":[{}]}}}},
                                                {{"name":"s","op":"input","role":"user","target":"s","type":{{"dtype":"f32","shape":[{},{}]}}}})", type, count, count, width) +
                                      call("y", "index_copy.default", R"("self":{"node":"x"},"dim":0,"index":{"node":"i"},"source":{"node":"s"})", type),
                                  given("y"));
-    return cut.plan.steps.front().kind;
+    EXPECT_EQ(cut.plan.steps.front().kind, Region::Kind::kTask);
+    return cut.plan.tasks.front().task.compute;
   };
-  EXPECT_EQ(kind(16, 32), Region::Kind::kTask);
-  EXPECT_EQ(kind(64, 32), Region::Kind::kEager);   // 6400 comparisons, 3200 elements
+  EXPECT_THAT(compute(16, 32), Not(HasSubstr("scatter_max")));
+  EXPECT_THAT(compute(64, 32), HasSubstr("scatter_max"));  // 6400 comparisons, 3200 elements
 }
 
 TEST(CutTest, AnOrderSharesItsTaskWithViewsOnly) {

@@ -74,8 +74,9 @@ inline void shift(Draft& d) {
   const Shape shape = d.shape();
   d.tensor("x", whole(d), shape);
   if (d.chance()) {
-    d.before(fmt::format("y = {}", d.between(0, 9)));
-    return d.compare(d.name() + "(x, y)", d.torch());
+    const std::string bits = std::to_string(d.between(0, 9));
+    d.before("y = " + bits);
+    return d.compare(fmt::format("{}(x, {})", d.name(), bits), d.torch());
   }
   d.tensor("y", whole(d), d.part_of(shape), Domain::kIndex, 10);
   d.compare(d.name() + "(x, y)", d.torch());
