@@ -72,13 +72,16 @@ inline void bits_turned(Draft& d) { unary(d, d.chance(0.8) ? whole(d) : DType::k
 /// By up to nine bits, which is more than i8 has.
 inline void shift(Draft& d) {
   const Shape shape = d.shape();
-  d.tensor("x", whole(d), shape);
+  const DType type = whole(d);
+  d.tensor("x", type, shape);
   if (d.chance()) {
     const std::string bits = std::to_string(d.between(0, 9));
     d.before("y = " + bits);
     return d.compare(fmt::format("{}(x, {})", d.name(), bits), d.torch());
   }
-  d.tensor("y", whole(d), d.part_of(shape), Domain::kIndex, 10);
+  // PyTorch takes a type from a tensor without dimensions only where the other has none either.
+  const Shape part = d.part_of(shape);
+  d.tensor("y", part.empty() ? type : whole(d), part, Domain::kIndex, 10);
   d.compare(d.name() + "(x, y)", d.torch());
 }
 
