@@ -28,8 +28,8 @@ struct RunOptions;
 /// As a run asks for them; kUsage for a language that there is none of.
 [[nodiscard]] Result<WorkbenchOptions> workbench_options(const RunOptions& options);
 
-/// The library's kernels for a task in these languages, most promising first in each, each with the first configuration that its
-/// constraints allow under a target's `limits`.
+/// The library's kernels for a task in these languages, most promising first in each, each with the configuration nearest to its
+/// first one that its constraints allow under a target's `limits`.
 [[nodiscard]] std::vector<search::Seed> library_seeds(const task::Task& task, const std::vector<kernel::Language>& languages, const kernel::Limits& limits);
 /// What the command line calls "naive" (plain loops in the first of `languages`) and "pattern:N" (the N-th of the library's kernels for
 /// the task, from 0); nothing for another name. kUsage where there are not so many.

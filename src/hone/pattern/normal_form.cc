@@ -242,13 +242,12 @@ task::Task remade(const task::Task& task, const std::function<int(Graph& out, co
   return rewritten;
 }
 
-namespace {
-
-/// The node with its operands in the new graph.
 Node moved(Node node, const Placed& placed) {
   for (int& operand : node.operands) operand = placed(operand);
   return node;
 }
+
+namespace {
 
 /// What is computed from positions and numbers alone, as masks are, for each that uses it anew: in `arange(S) <= arange(S)[:, None]` the same
 /// positions run along two dimensions, and one node can lie along one. Nothing is read, so nothing is read twice. Trees of more than

@@ -41,6 +41,8 @@ int append(task::Graph& graph, task::Node node);
 
 /// Where a node of the graph that is rewritten has its place in the new one.
 using Placed = std::function<int(int id)>;
+/// The node with its operands in the new graph.
+[[nodiscard]] task::Node moved(task::Node node, const Placed& placed);
 /// The task with the nodes that `make` appends to `out` in place of each; it gives the one that stands for `original`.
 [[nodiscard]] task::Task remade(const task::Task& task, const std::function<int(task::Graph& out, const task::Node& original, const Placed& placed)>& make);
 

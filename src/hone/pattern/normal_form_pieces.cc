@@ -143,9 +143,7 @@ task::Task with_pieces(const task::Task& task) {
   task::Task rewritten = remade(task, [&](Graph& out, const Node& original, const Placed& placed) {
     if (original.prim == Prim::kSlice)
       if (const int made = FromPieces(graph, users, out, placed).of(original); made >= 0) return made;
-    Node node = original;
-    for (int& operand : node.operands) operand = placed(operand);
-    return append(out, std::move(node));
+    return append(out, moved(original, placed));
   });
   drop_dead(rewritten.primitive);
   return rewritten;
