@@ -30,7 +30,6 @@ class Pristine {
   bool keeps_of_calls() {
     for (Kept& kept : kept_) {
       if (std::memcmp(kept.at, kept.bytes.data(), kept.bytes.size()) == 0) continue;
-      if (kept.made.empty()) kept.made = kept.bytes;
       for (size_t i = 0; i < kept.bytes.size(); ++i) {
         if (kept.at[i] == kept.bytes[i] || kept.at[i] == kept.made[i]) continue;
         if (kept.made[i] != kept.bytes[i]) return true;
@@ -55,7 +54,7 @@ class Pristine {
   struct Kept {
     char* at;
     std::vector<char> bytes;
-    std::vector<char> made;  ///< what calls made of it; empty: nothing so far
+    std::vector<char> made;  ///< what calls made of it; its room is had now, for later there is none
   };
 
   int take(const dl_phdr_info& info) {
@@ -79,7 +78,9 @@ class Pristine {
     return 1;
   }
   void keep(uintptr_t begin, uintptr_t end) {
-    if (begin < end) kept_.push_back({reinterpret_cast<char*>(begin), {reinterpret_cast<char*>(begin), reinterpret_cast<char*>(end)}, {}});
+    if (begin >= end) return;
+    const std::vector<char> bytes(reinterpret_cast<char*>(begin), reinterpret_cast<char*>(end));
+    kept_.push_back({reinterpret_cast<char*>(begin), bytes, bytes});
   }
 
   static constexpr uintptr_t kPage = 4096;
