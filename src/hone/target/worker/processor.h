@@ -16,6 +16,11 @@ enum class Left : uint32_t { kNothing, kRounding, kStack, kDirection, kSegment, 
 #if defined(__x86_64__)
 
 inline constexpr uint32_t kDefaultMxcsr = 0x1F80;
+inline constexpr uint16_t kDefaultControl = 0x37F;
+/// The environment of the x87's stack of registers, as fnstenv and fldenv have it.
+struct Stack {
+  uint16_t control = 0, a = 0, status = 0, b = 0, tags = 0, c = 0, rest[8] = {};
+};
 
 inline bool has_segment_instructions() {
   constexpr unsigned long kFsGsBase = 2;
@@ -23,15 +28,25 @@ inline bool has_segment_instructions() {
   return has;
 }
 
-/// Vector, mask and tile registers, as the system keeps them for a thread; not the protection keys.
+/// An image of a thread's registers that says of each file that it is as at the beginning. Processors may read all that the files would
+/// take of it (AMX's tiles: 11,008 bytes), whatever it says.
+struct alignas(64) Image {
+  uint64_t legacy[3] = {kDefaultControl, 0, 0};
+  uint32_t mxcsr = kDefaultMxcsr, rest[(16384 - 28) / 4] = {};
+};
+
+/// Vector, mask and tile registers, as the system keeps them for a thread, as far as an Image holds them; not the protection keys.
 inline uint64_t register_files() {
   static const uint64_t files = [] {
-    constexpr uint64_t kProtectionKeys = 1 << 9;
+    constexpr unsigned kStates = 0xD, kProtectionKeys = 9;
     unsigned a = 0, b = 0, c = 0, d = 0;
     if (!__get_cpuid(1, &a, &b, &c, &d) || (c & (1U << 27)) == 0) return uint64_t{0};
     uint32_t low = 0, high = 0;
     __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-    return (uint64_t{high} << 32 | low) & ~kProtectionKeys;
+    uint64_t all = (uint64_t{high} << 32 | low) & ~(uint64_t{1} << kProtectionKeys);
+    for (unsigned file = 2; file < 63; ++file)
+      if ((all >> file & 1) != 0 && (!__get_cpuid_count(kStates, file, &a, &b, &c, &d) || b + a > sizeof(Image))) all &= ~(uint64_t{1} << file);
+    return all;
   }();
   return files;
 }
@@ -40,17 +55,14 @@ inline uint64_t register_files() {
 [[gnu::noinline]] inline Left left_by_calls() {
   constexpr uint64_t kDirectionFlag = 1 << 10;
   constexpr uint32_t kModes = 0xFFC0;  // rounding, masks, denormals
-  constexpr uint16_t kControl = 0x37F;
   const bool backwards = (__builtin_ia32_readeflags_u64() & kDirectionFlag) != 0;
   __asm__ volatile("cld" : : : "cc");
   if (backwards) return Left::kDirection;
   uint32_t modes = 0;
   __asm__ volatile("stmxcsr %0" : "=m"(modes));
-  struct {
-    uint16_t control, a, status, b, tags, c, rest[8];
-  } stack{};
+  Stack stack;
   __asm__ volatile("fnstenv %0" : "=m"(stack));
-  if ((modes & kModes) != (kDefaultMxcsr & kModes) || stack.control != kControl) return Left::kRounding;
+  if ((modes & kModes) != (kDefaultMxcsr & kModes) || stack.control != kDefaultControl) return Left::kRounding;
   if (stack.tags != 0xFFFF) return Left::kStack;
   uint64_t base = 0;
   if (has_segment_instructions()) __asm__ volatile("rdgsbase %0" : "=r"(base));
@@ -60,23 +72,14 @@ inline uint64_t register_files() {
 /// Makes the calling thread's registers what they are when a thread begins. The flags of what floats have met, which nobody clears for
 /// a call, are some of `secret`'s bits: who goes by them cannot foresee them.
 [[gnu::noinline]] inline void clear_registers(uint64_t secret) {
-  constexpr uint32_t kFlags = 0x3F;
+  constexpr uint64_t kFlags = 0x3F;
+  static const Image kImage;
   if (has_segment_instructions()) __asm__ volatile("wrgsbase %0" : : "r"(uint64_t{0}));
-  const uint64_t files = register_files();
-  if (files == 0) {
-    const uint32_t modes = kDefaultMxcsr | (static_cast<uint32_t>(secret) & kFlags);
-    __asm__ volatile("fninit\n\tldmxcsr %0" : : "m"(modes));
-    return;
-  }
-  // An image that says of each file that it is as at the beginning.
-  struct Image {
-    uint64_t legacy[3] = {0x37F, 0, 0};
-    uint32_t mxcsr = kDefaultMxcsr, rest[1017] = {};
-  };
-  alignas(64) Image image;
-  image.legacy[0] |= (secret >> 8 & kFlags) << 16;
-  image.mxcsr |= static_cast<uint32_t>(secret) & kFlags;
-  __asm__ volatile("xrstor64 %0" : : "m"(image), "a"(static_cast<uint32_t>(files)), "d"(static_cast<uint32_t>(files >> 32)) : "memory");
+  if (const uint64_t files = register_files(); files != 0)
+    __asm__ volatile("xrstor64 %0" : : "m"(kImage), "a"(static_cast<uint32_t>(files)), "d"(static_cast<uint32_t>(files >> 32)) : "memory");
+  const uint32_t modes = kDefaultMxcsr | static_cast<uint32_t>(secret & kFlags);
+  const Stack stack{.control = kDefaultControl, .status = static_cast<uint16_t>(secret >> 8 & kFlags), .tags = 0xFFFF};
+  __asm__ volatile("fldenv %0\n\tldmxcsr %1" : : "m"(stack), "m"(modes));
 }
 
 #else
