@@ -84,11 +84,15 @@ class Program {
   std::string whole(DType type, int depth) {
     constexpr std::string_view kInfix[] = {"+", "-", "*", "//", "%", "+", "*"};
     constexpr std::string_view kCalls[] = {"abs", "-", "sign", "relu"};
-    switch (below(9)) {
+    constexpr std::string_view kBits[] = {"&", "|", "^"}, kShifts[] = {"<<", ">>"};
+    switch (below(12)) {
       case 0: return cast(type, depth);
       case 1: return choice(type, depth);
       case 2: return fmt::format("{}({}, {})", below(2) ? "max" : "min", value(type, depth - 1), value(type, depth - 1));
-      case 3: return fmt::format("{}({})", one_of(kCalls), value(type, depth - 1));
+      case 3: return fmt::format("{}({})", below(5) == 0 ? "~" : one_of(kCalls), value(type, depth - 1));
+      case 9: return fmt::format("({} {} {})", value(type, depth - 1), one_of(kBits), value(type, depth - 1));
+      case 10: return fmt::format("({} {} {})", value(type, depth - 1), one_of(kShifts), below(9));
+      case 11: return fmt::format("({} {} {})", value(type, depth - 1), one_of(kShifts), value(type, 0));
       case 4: return fmt::format("({} {} {})", value(type, depth - 1), one_of(kInfix), 1 + below(9));
       case 5: return fmt::format("({} ** {})", value(type, depth - 1), below(5));
       default: return fmt::format("({} {} {})", value(type, depth - 1), one_of(kInfix), value(type, depth - 1));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "hone/evaluate/oracle/attributes.h"
 
@@ -25,17 +26,44 @@ bool may_leave(Prim op) {
 
 bool adds_products(Prim op) { return op == Prim::kDot || op == Prim::kConv || op == Prim::kConvTranspose; }
 
-double power_of(DType type, double base, double exponent) {
-  if (!std::isfinite(base) || !std::isfinite(exponent)) return std::pow(base, exponent);  // nobody's to say
-  if (exponent < 0) return std::abs(base) == 1 ? (std::fmod(exponent, 2) != 0 ? base : 1) : 0;
-  if (const double power = std::pow(base, exponent); type == DType::kI64 || std::abs(power) <= kExactWhole) return power;
-  uint64_t result = 1, square = static_cast<uint64_t>(static_cast<int64_t>(base));
-  for (auto left = static_cast<int64_t>(exponent); left > 0; left /= 2) {
-    if (left % 2 != 0) result *= square;
-    square *= square;
-  }
-  return wrapped(type, result);
+double power_of(double base, double exponent) {
+  if (!std::isfinite(base) || !std::isfinite(exponent) || exponent >= 0) return std::pow(base, exponent);  // not finite: nobody's to say
+  return std::abs(base) == 1 ? (std::fmod(exponent, 2) != 0 ? base : 1) : 0;
 }
+
+bool combines_bits(Prim op) { return op == Prim::kBitAnd || op == Prim::kBitOr || op == Prim::kBitXor; }
+
+bool in_64(double value) { return value >= -0x1p63 && value < 0x1p63; }
+
+/// The operation modulo 2^64 on whole numbers that 64 bits hold; nothing for others, and for operations that do not leave the doubles.
+std::optional<uint64_t> in_64_bits(Prim op, double x, double y) {
+  if (!in_64(x) || !in_64(y)) return std::nullopt;
+  const auto a = static_cast<int64_t>(x), b = static_cast<int64_t>(y);
+  const auto u = static_cast<uint64_t>(a), v = static_cast<uint64_t>(b);
+  const auto over = [&] { return a % b != 0 && (a % b < 0) != (b < 0); };  // the division rounded up
+  switch (op) {
+    case Prim::kAdd: return u + v;
+    case Prim::kSub: return u - v;
+    case Prim::kMul: return u * v;
+    case Prim::kBitAnd: return u & v;
+    case Prim::kBitOr: return u | v;
+    case Prim::kBitXor: return u ^ v;
+    case Prim::kFloorDiv: return b == 0 ? 0 : b == -1 ? 0 - u : static_cast<uint64_t>(a / b - (over() ? 1 : 0));
+    case Prim::kMod: return b == 0 || b == -1 ? 0 : static_cast<uint64_t>(a % b + (over() ? b : 0));
+    case Prim::kPow: {
+      if (b < 0) return std::nullopt;
+      uint64_t result = 1, square = u;
+      for (int64_t left = b; left > 0; left /= 2) {
+        if (left % 2 != 0) result *= square;
+        square *= square;
+      }
+      return result;
+    }
+    default: return std::nullopt;
+  }
+}
+
+bool stands_for(double value, uint64_t bits) { return in_64(value) && static_cast<int64_t>(value) == static_cast<int64_t>(bits); }
 
 /// Sums of these operands may pass 2^53 on the way to a result below it.
 bool sums_too_much(const Step& step) {
@@ -120,7 +148,7 @@ WholeFacts whole_facts(const task::ConcreteGraph& graph, int id, std::span<const
     default: size = operands;  // copies, picks, and casts
   }
   const bool from_real = node.prim == Prim::kCast && task::is_float(graph.graph.node(node.operands[0]).type.dtype);
-  const bool leaves = may_leave(node.prim) && !(size <= kExactWhole) && (type == DType::kI64 || adds_products(node.prim));
+  const bool leaves = (may_leave(node.prim) || combines_bits(node.prim)) && !(size <= kExactWhole) && (type == DType::kI64 || adds_products(node.prim));
   return {size <= most ? size : most, from_real || leaves};
 }
 
@@ -132,7 +160,7 @@ bool whole_binary(DType type, Prim op, int64_t n, const double* a, const double*
   if (!task::is_int(type)) return false;
   switch (op) {
     case Prim::kPow:
-      for (int64_t i = 0; i < n; ++i) y[i] = power_of(type, a[i], b[i]);
+      for (int64_t i = 0; i < n; ++i) y[i] = power_of(a[i], b[i]);
       return true;
     case Prim::kMod: case Prim::kFloorDiv:
       for (int64_t i = 0; i < n; ++i) {
@@ -146,14 +174,24 @@ bool whole_binary(DType type, Prim op, int64_t n, const double* a, const double*
   }
 }
 
+void settle_wide(DType type, Prim op, int64_t n, const double* x, const double* y, double* result, double* scale) {
+  if (op == Prim::kMaximum || op == Prim::kMinimum) return;  // one of two that are there
+  for (int64_t i = 0; i < n; ++i) {
+    if (std::max({std::abs(result[i]), std::abs(x[i]), std::abs(y[i])}) < kExactWhole) continue;  // doubles were exact
+    const auto bits = in_64_bits(op, x[i], y[i]);
+    if (bits) result[i] = wrapped(type, *bits);
+    if (scale && type == DType::kI64 && !(bits && stands_for(result[i], *bits))) scale[i] = HUGE_VAL;
+  }
+}
+
 Tensor in_range(const Step& step, const Tensor& result) {
   const DType type = step.node().type.dtype;
   if (!task::is_int(type) || !may_leave(step.node().prim)) return result;
   const Tensor dense = densify(result, step.pool);
   const int64_t count = result.box.count();
   const bool all_open = step.scaled() && sums_too_much(step);
-  const bool is_product = step.node().prim == Prim::kMul;  // exact in its 64 bits
-  const auto is_held = [&](double v) { return is_product || std::abs(v) <= kExactWhole; };
+  const bool is_settled = step.node().operands.size() == 2 && task::is_elementwise(step.node().prim);  // by settle_wide
+  const auto is_held = [&](double v) { return is_settled || std::abs(v) <= kExactWhole; };
   const auto fits = [&](double v) { return is_held(v) && wrapped(type, v) == v; };
   if (!all_open && std::all_of(dense.value, dense.value + count, fits)) return result;
   Fresh out = make_dense(result.box, result.scale != nullptr, step.pool);

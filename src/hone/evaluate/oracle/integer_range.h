@@ -33,6 +33,10 @@ struct WholeFacts {
 /// Operations on integers that differ from those on floats: y = op(a, b). False for the others.
 [[nodiscard]] bool whole_binary(task::DType type, task::Prim op, int64_t n, const double* a, const double* b, double* y);
 
+/// Operations on integers whose doubles rounded, modulo what `type` holds; where a double does not hold that either, `scale`, if there is
+/// one, says that it is nobody's to say.
+void settle_wide(task::DType type, task::Prim op, int64_t n, const double* x, const double* y, double* result, double* scale);
+
 /// The result of an arithmetic operation, wrapped where its type cannot hold it, open where the oracle cannot.
 [[nodiscard]] Tensor in_range(const Step& step, const Tensor& result);
 

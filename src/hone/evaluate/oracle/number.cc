@@ -175,9 +175,13 @@ void store_doubles(DType type, const double* values, int64_t count, void* data, 
 
 double round_bits(double value, int significand_bits, int min_exponent) {
   if (value == 0 || !std::isfinite(value)) return value;
-  const int exponent = std::max(std::ilogb(value), min_exponent);
-  const double unit = std::ldexp(1.0, exponent - (significand_bits - 1));
-  return std::nearbyint(value / unit) * unit;
+  constexpr int kBias = 1023, kMantissa = 52;
+  const auto power = [](int of) { return std::bit_cast<double>(static_cast<uint64_t>(of + kBias) << kMantissa); };
+  // A subnormal double lies below any least exponent.
+  const int exponent = std::max(static_cast<int>(std::bit_cast<uint64_t>(value) >> kMantissa & 0x7FF) - kBias, min_exponent), unit = exponent - (significand_bits - 1);
+  // Beside so large a number whole ones are all that is left, rounded to even.
+  constexpr double kWholeBeside = 0x1.8p52;
+  return std::copysign((value * power(-unit) + kWholeBeside - kWholeBeside) * power(unit), value);
 }
 
 double round_near_end(DType type, double value) {

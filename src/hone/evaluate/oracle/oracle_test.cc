@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <random>
 
 #include "hone/base/random.h"
 #include "hone/evaluate/oracle/testing.h"
@@ -108,6 +110,52 @@ TEST(Oracle, what_nobody_can_say_of_integers_is_open_and_nothing_else) {
   sum.set(1, {1, 0x1p40});
   EXPECT_TRUE(std::isinf(sum.answer().scale[0]));
   EXPECT_EQ(sum.answer().scale[1], 0);
+}
+
+/// Beyond 2^53 the oracle either knows the integer of 64 bits or says that it does not.
+TEST(Oracle, WideIntegersAreThoseOf64BitsOrOpen) {
+  struct Wide {
+    std::string_view text;
+    std::function<int64_t(int64_t, int64_t)> of;
+    bool always = false;  ///< no result is open
+  };
+  const auto times = [](int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b)); };
+  const auto shifted = [](int64_t a, int64_t n) { return n < 0 || n > 63 ? 0 : static_cast<int64_t>(static_cast<uint64_t>(a) << n); };
+  const auto power = [&](int64_t a, int64_t n) {
+    int64_t result = 1;
+    for (int64_t i = 0; i < n; ++i) result = times(result, a);
+    return n < 0 ? (a == 1 ? 1 : a == -1 ? (n % 2 == 0 ? 1 : -1) : 0) : result;
+  };
+  const auto modulo = [](int64_t a, int64_t b) { return (a % b + b) % b; };
+  const std::vector<Wide> all = {
+      {"y = a << b", shifted, true},
+      {"y = (a << b) >> 3", [&](int64_t a, int64_t b) { return shifted(a, b) >> 3; }, true},
+      {"y = (a << b) % 7", [&](int64_t a, int64_t b) { return modulo(shifted(a, b), 7); }, true},
+      {"y = (a << b) | 1", [&](int64_t a, int64_t b) { return shifted(a, b) | 1; }},
+      {"y = a * a * b", [&](int64_t a, int64_t b) { return times(times(a, a), b); }},
+      {"y = (a * a * a * b) % 1001", [&](int64_t a, int64_t b) { return modulo(times(times(times(a, a), a), b), 1001); }},
+      {"y = a ** b + 1", [&](int64_t a, int64_t b) { return times(power(a, b) + 1, 1); }},
+      {"y = max((a << b) - a, b)", [&](int64_t a, int64_t b) { return std::max(static_cast<int64_t>(static_cast<uint64_t>(shifted(a, b)) - static_cast<uint64_t>(a)), b); }},
+  };
+  constexpr int kCount = 4000;
+  std::mt19937_64 random(7);
+  std::vector<double> a, b;
+  for (int i = 0; i < kCount; ++i) a.push_back(static_cast<double>(static_cast<int64_t>(random()) >> (12 + random() % 52))), b.push_back(static_cast<double>(static_cast<int64_t>(random() % 160) - 20));
+  for (const Wide& wide : all) {
+    Case c(std::string(wide.text), {"a=i64[4000]", "b=i64[4000]"});
+    c.set(0, a);
+    c.set(1, b);
+    const Answer answer = c.answer();
+    int known = 0;
+    for (size_t i = 0; i < kCount; ++i) {
+      if (std::isinf(answer.scale[i])) continue;
+      ++known;
+      const auto right = wide.of(static_cast<int64_t>(a[i]), static_cast<int64_t>(b[i]));
+      ASSERT_EQ(answer.value[i], static_cast<double>(right)) << wide.text << " of " << a[i] << " and " << b[i];
+      ASSERT_EQ(answer.scale[i], 0) << wide.text;
+    }
+    EXPECT_GT(known, wide.always ? kCount - 1 : kCount / 4) << wide.text;
+  }
 }
 
 TEST(Oracle, integer_results_are_exact_unless_a_comparison_hangs_on_rounding) {

@@ -81,15 +81,19 @@ struct Finish {
   void make_narrow(int64_t n, double* y) const {
     if (narrow.way != NarrowRoundings::Way::kMade || !(least > 0) || !task::is_narrow(type)) return;
     const double unit = task::unit_roundoff(type), most = task::largest(type);
+    const auto key = base::philox(static_cast<uint64_t>(node), narrow.sample);
+    const uint64_t first = uint64_t{key[0]} << 32 | key[1], second = uint64_t{key[2]} << 32 | key[3] | 1;
     for (int64_t i = 0; i < n; ++i) {
       if (!std::isfinite(y[i])) continue;
       if (narrow.sample == 0) {
         y[i] = round_to(type, y[i]);
         continue;
       }
-      // Equal numbers are rounded alike, wherever they stand: what rounding one does to many adds up. A float tells them apart.
-      const auto bits = std::bit_cast<uint32_t>(static_cast<float>(y[i]));
-      const double share = base::philox(uint64_t{bits} << 32 | static_cast<uint32_t>(node), narrow.sample)[0] * 0x1p-31 - 1;
+      // Equal numbers are rounded alike, wherever they stand: what rounding one does to many adds up. A float tells them apart. Nobody has
+      // to be kept from guessing it, and it is asked for each number: two products mix well enough.
+      uint64_t mixed = (std::bit_cast<uint32_t>(static_cast<float>(y[i])) ^ first) * 0x9E3779B97F4A7C15;
+      mixed = (mixed ^ mixed >> 32) * second;
+      const double share = static_cast<double>(mixed >> 33) * 0x1p-30 - 1;
       y[i] += share * unit * std::max(std::abs(y[i]), least);
       if (std::abs(y[i]) > most) y[i] = std::copysign(task::is_f8(type) ? most : HUGE_VAL, y[i]);
     }
@@ -127,13 +131,6 @@ Tensor unary_step(const Step& step) {
   return out.tensor;
 }
 
-/// Products of integers, of which doubles do not hold every one.
-void wrap_products(DType type, int64_t count, const double* x, const double* y, double* products) {
-  for (int64_t i = 0; i < count; ++i)
-    if (std::abs(products[i]) >= kExactWhole && std::abs(x[i]) < 0x1p63 && std::abs(y[i]) < 0x1p63)
-      products[i] = wrapped(type, static_cast<uint64_t>(static_cast<int64_t>(x[i])) * static_cast<uint64_t>(static_cast<int64_t>(y[i])));
-}
-
 /// What hangs on an integer that is nobody's to say is so too: a derivative, 0 at 0, tells nothing of it.
 void keep_open(const Step& step, int64_t count, const double* sx, const double* sy, double* scale) {
   if (!step.fact().open) return;
@@ -154,7 +151,7 @@ Tensor binary_step(const Step& step) {
     const double *x = a.value(i, n), *y = b.value(i, n);
     const DType type = step.node().type.dtype;
     if (!whole_binary(type, op, n, x, y, out.value + i)) k.binary(op, n, x, y, out.value + i);
-    if (op == Prim::kMul && task::is_int(type)) wrap_products(type, n, x, y, out.value + i);
+    if (task::is_int(type)) settle_wide(type, op, n, x, y, out.value + i, nullptr);
     if (finish.rounds) k.round_f32(n, out.value + i);
     finish.make_narrow(n, out.value + i);
     if (!out.scale) continue;
@@ -164,6 +161,7 @@ Tensor binary_step(const Step& step) {
     settle_elementwise(step, n, x, a.exact() ? nullptr : sx, y, b.exact() ? nullptr : sy, out.value + i, out.scale + i);
     keep_open(step, n, sx, sy, out.scale + i);
     if (less_its_extreme) k.less_extreme(n, x, sx, y, out.scale + i);
+    if (task::is_int(type)) settle_wide(type, op, n, x, y, out.value + i, out.scale + i);
     if (!task::is_float(type)) continue;  // a comparison's outcome is open, and no more than that
     k.keep_lost(n, x, sx, out.value + i, out.scale + i);
     k.keep_lost(n, y, sy, out.value + i, out.scale + i);
