@@ -21,7 +21,9 @@ Loader::Loader(const task::Task& task, std::shared_ptr<target::Toolchain> toolch
 }
 
 Loader::Loader(const task::Task& task, std::shared_ptr<target::Toolchain> toolchain, std::shared_ptr<target::Card> card)
-    : task_(task), toolchain_(std::move(toolchain)), card_(std::move(card)), threads_(1), limits_(target::card_limits(card_->info())) {}
+    : task_(task), toolchain_(std::move(toolchain)), card_(std::move(card)), threads_(1), limits_(target::card_limits(card_->info())) {
+  build_options_.pieces = true;
+}
 
 bool Loader::emulates(const Kernel& kernel) const { return !card_ && target::simt_device(kernel.header.language); }
 

@@ -137,7 +137,7 @@ Result<std::vector<CardReading>> CardCounters::read(std::span<const CardCase> ca
     const CardCase& one = cases[static_cast<size_t>(i)];
     CardReading& reading = readings[static_cast<size_t>(i)];
     built[static_cast<size_t>(i)] = [&]() -> Status {
-      HONE_TRY(target::BuildOutcome outcome, toolchain_->build(one.kernel, *one.task, one.bindings, {.mix = true}));
+      HONE_TRY(target::BuildOutcome outcome, toolchain_->build(one.kernel, *one.task, one.bindings, {.mix = true, .pieces = true}));
       if (const auto* failure = std::get_if<target::BuildFailure>(&outcome)) return fail(ErrorCode::kInput, "it does not build: " + failure->reason);
       reading.build = std::move(std::get<target::Build>(outcome));
       HONE_TRY(reading.plan, target::plan_of(one.kernel, reading.build, *one.task, one.bindings, target::card_limits(card_)));

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "hone/target/bundle.h"
+
 namespace hone::target::worker {
 
 bool Contents::find(Driver& driver, const std::string& file, size_t bytes, size_t slack, Address& address) {
@@ -61,7 +63,7 @@ bool GpuRunner::launch_alone(const GpuJob& job, int fd, Contents& contents) {
 std::vector<uint64_t> GpuRunner::counts() {
   Address address = 0;
   size_t bytes = 0;
-  if (driver_->find_variable(&address, &bytes, module_, kCountsName) != kSuccess) return {};
+  if (std::ranges::none_of(modules_, [&](Module module) { return driver_->find_variable(&address, &bytes, module, kCountsName) == kSuccess; })) return {};
   std::vector<uint64_t> all(bytes / sizeof(uint64_t));
   if (!ok(driver_->download(all.data(), address, all.size() * sizeof(uint64_t)))) all.clear();
   return all;
@@ -76,9 +78,15 @@ void GpuRunner::unload() {
     else if (region.bytes) (void)ok(driver_->free(region.address));
   }
   regions_.clear();
-  if (module_) (void)ok(driver_->unload(module_));
-  module_ = nullptr;
+  (void)unload_modules();
+}
+
+bool GpuRunner::unload_modules() {
+  bool all = true;
+  for (const Module module : modules_) all &= ok(driver_->unload(module));
+  modules_.clear();
   functions_.clear();
+  return all;
 }
 
 bool GpuRunner::say(GpuState state, const std::string& why, bool outside) {
@@ -103,12 +111,18 @@ bool GpuRunner::load_module(int fd, int64_t from) {
 }
 
 bool GpuRunner::load_image() {
-  if (const Result result = driver_->load(&module_, image_.data()); result != kSuccess)
-    return refused(result, "the driver does not load the module: ");
+  for (const std::string_view image : binaries_in({image_.data(), image_.size() - 1})) {
+    Module module = nullptr;
+    if (const Result result = driver_->load(&module, image.data()); result != kSuccess)
+      return refused(result, "the driver does not load the module: ");
+    modules_.push_back(module);
+  }
+  if (modules_.empty()) return broken("the module's image is a damaged bundle");
   for (uint32_t i = 0; i < control_.symbols; ++i) {
     Function function = nullptr;
-    if (const Result result = driver_->find(&function, module_, control_.symbol[i]); result != kSuccess)
-      return refused(result, std::string("the module has no function ") + control_.symbol[i] + ": ");
+    Result result = kSuccess;
+    const auto has = [&](Module module) { return (result = driver_->find(&function, module, control_.symbol[i])) == kSuccess; };
+    if (std::ranges::none_of(modules_, has)) return refused(result, std::string("the module has no function ") + control_.symbol[i] + ": ");
     functions_.push_back(function);
   }
   // One setting a function, whichever of its launches it is for.
@@ -128,10 +142,7 @@ bool GpuRunner::load_image() {
 }
 
 bool GpuRunner::scrub(uint64_t secret) {
-  const Module old = module_;
-  module_ = nullptr;
-  functions_.clear();
-  if (!ok(driver_->unload(old)) || !load_image()) return false;
+  if (!unload_modules() || !load_image()) return false;
   const auto word = static_cast<uint32_t>(0x7FF17FF1 | (secret & 0x800F800F));
   for (const auto& [address, bytes] : workspaces_)
     if (!ok(driver_->fill(address, 0xFF, 1, bytes, stream_)) || !ok(driver_->fill(address, word, 4, bytes / 4, stream_))) return false;

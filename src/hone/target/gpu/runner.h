@@ -53,6 +53,7 @@ class GpuRunner {
   bool ok(Result result) { return result == kSuccess || failed(GpuState::kBroken, result); }
   bool load_module(int fd, int64_t from = 0);
   bool load_image();
+  bool unload_modules();
   /// Takes from the candidate what it may have kept of the calls before: the module's variables are new, workspaces hold a word
   /// that nobody can foresee, NaN for every type of float.
   bool scrub(uint64_t secret);
@@ -93,8 +94,8 @@ class GpuRunner {
   Address gate_address_ = 0, flush_ = 0;
   Module flushing_ = nullptr;
   Function read_ = nullptr, warm_ = nullptr;
-  Module module_ = nullptr;
-  std::vector<char> image_;         ///< what it is loaded from
+  std::vector<Module> modules_;
+  std::vector<char> image_;         ///< what they are loaded from: a binary, or a bundle of them
   std::vector<Function> functions_;
   std::vector<Shared> regions_;
   std::vector<std::pair<Address, size_t>> workspaces_;

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "hone/base/file.h"
+#include "hone/target/bundle.h"
 #include "hone/target/toolchain/elf_image.h"
 
 namespace hone::target {
@@ -46,13 +47,9 @@ void read_entry_info(std::string_view info, GpuEntry& entry) {
   });
 }
 
-}  // namespace
-
-Result<CubinFacts> read_cubin(const std::filesystem::path& file) {
-  HONE_TRY(const std::string content, base::read_file(file));
+bool add_image(std::string_view content, CubinFacts& facts) {
   const auto image = ElfImage::open(content, EM_CUDA);
-  if (!image) return fail(ErrorCode::kInternal, file.string() + " is no CUDA binary");
-  CubinFacts facts;
+  if (!image) return false;
   std::map<uint32_t, size_t> by_symbol;
   for (const Elf64_Shdr& section : image->sections())
     if (image->name(section) == ".nv.constant3") add_size(facts.constant_bytes, section.sh_size);
@@ -81,6 +78,17 @@ Result<CubinFacts> read_cubin(const std::filesystem::path& file) {
     if (kind == kRegisters) facts.entries[it->second].facts["registers"] = word_at(value, 4);
     if (kind == kStack) facts.entries[it->second].facts["stack_bytes"] = word_at(value, 4);
   });
+  return true;
+}
+
+}  // namespace
+
+Result<CubinFacts> read_cubin(const std::filesystem::path& file) {
+  HONE_TRY(const std::string content, base::read_file(file));
+  const std::vector<std::string_view> images = binaries_in(content);
+  CubinFacts facts;
+  if (images.empty() || !std::ranges::all_of(images, [&](std::string_view image) { return add_image(image, facts); }))
+    return fail(ErrorCode::kInternal, file.string() + " is no CUDA binary");
   return facts;
 }
 

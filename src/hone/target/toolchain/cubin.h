@@ -20,6 +20,7 @@ struct CubinFacts {
   bool phase_barriers = false;          ///< barriers with phases (mbarrier) are used
   std::vector<std::string> undefined;   ///< functions that the driver would have to provide: "vprintf", "malloc"
 };
+/// Of a bundle: of all its binaries together.
 [[nodiscard]] Result<CubinFacts> read_cubin(const std::filesystem::path& file);
 
 /// The most threads that a block of it can have, by its bound and its registers.

@@ -3,18 +3,21 @@
 // from there and from ptxas's words.
 #include <algorithm>
 #include <cstdlib>
+#include <thread>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "hone/base/file.h"
 #include "hone/base/hash.h"
+#include "hone/target/bundle.h"
 #include "hone/target/toolchain/build_cache.h"
 #include "hone/target/toolchain/compiler_run.h"
 #include "hone/target/toolchain/cubin.h"
 #include "hone/target/toolchain/cubin_build.h"
 #include "hone/target/toolchain/cuda_tools.h"
 #include "hone/target/toolchain/gpu_source.h"
+#include "hone/target/toolchain/pieces.h"
 #include "hone/target/toolchain/shipped.h"
 #include "hone/target/toolchain/toolchain.h"
 #include "hone/target/toolchain/triton.h"
@@ -98,21 +101,23 @@ class CudaToolchain final : public Toolchain {
     const auto unit = gpu_unit(kernel, task, bindings);
     if (!unit) return BuildOutcome(BuildFailure{unit.error().message, unit.error().hint, false});
     std::vector<Attempt> attempts;  // the fast one first
-    // NVRTC finds fewer headers: what brings folders of its own is nvcc's, where there is one.
-    if (compilers_.nvrtc && (options.includes.empty() || !compilers_.nvcc)) {
+    if (is_nvrtcs(options)) {
       HONE_TRY(std::string own, gpu_unit(kernel, task, bindings, true));
       attempts.push_back(nvrtc_attempt(std::move(own), options));
     }
     if (compilers_.nvcc) attempts.push_back(nvcc_attempt(*unit, options));
     const std::string key = key_of(arch_, *unit, options.optimisation);
+    const std::vector<kernel::Kernel> pieces = options.pieces && options.compile && !attempts.empty() ? pieces_of(kernel) : std::vector<kernel::Kernel>();
     std::optional<Build> ready;
-    if (!attempts.empty()) ready = kept_build(hash_of(attempts.front()), attempts.front().toolchain);
+    if (!attempts.empty() && pieces.empty()) ready = kept_build(hash_of(attempts.front()), attempts.front().toolchain);
     if (!ready) {
       HONE_TRY(ready, shipped_build(key, kernel));
     }
     std::optional<BuildOutcome> outcome;
     if (ready) {
       HONE_TRY(outcome, finished(*std::move(ready), options));
+    } else if (!pieces.empty()) {
+      HONE_TRY(outcome, build_pieces(pieces, task, bindings, options));
     }
     for (const Attempt& attempt : attempts) {
       if (!options.compile) break;
@@ -165,6 +170,48 @@ class CudaToolchain final : public Toolchain {
     argv.insert(argv.end(), {options.optimisation, "-Xptxas", "-v," + options.optimisation, fmt::format("-gencode=arch=compute_{0},code=sm_{0}", arch_.substr(3)),
                              "-I" + headers_.string(), "-o", kObject, "unit.cu"});
     return with_includes({"nvcc " + compilers_.nvcc->version, std::move(unit), std::move(argv), {{compilers_.nvcc->root}}}, options);
+  }
+
+  /// NVRTC finds fewer headers: what brings folders of its own is nvcc's, where there is one.
+  [[nodiscard]] bool is_nvrtcs(const BuildOptions& options) const { return compilers_.nvrtc && (options.includes.empty() || !compilers_.nvcc); }
+
+  /// Side by side, as one bundle. Nothing where one does not compile by itself: the whole kernel's compiler says why, if it does not either.
+  Result<std::optional<BuildOutcome>> build_pieces(const std::vector<kernel::Kernel>& pieces, const task::Task& task, const task::Bindings& bindings,
+                                                   const BuildOptions& options) {
+    const bool nvrtc = is_nvrtcs(options);
+    std::vector<Result<BuildOutcome>> made(pieces.size(), BuildOutcome(BuildFailure{}));
+    const auto build_one = [&](size_t i) -> Result<BuildOutcome> {
+      HONE_TRY(std::string unit, gpu_unit(pieces[i], task, bindings, nvrtc));
+      return compile(nvrtc ? nvrtc_attempt(std::move(unit), options) : nvcc_attempt(std::move(unit), options), pieces[i], options);
+    };
+    {
+      std::vector<std::jthread> threads;
+      for (size_t i = 1; i < pieces.size(); ++i) threads.emplace_back([&, i] { made[i] = build_one(i); });
+      made[0] = build_one(0);
+    }
+    Build all;
+    base::Hasher hasher;
+    hasher.add("cuda-bundle-1");
+    std::vector<std::string> images;
+    for (Result<BuildOutcome>& outcome : made) {
+      HONE_TRY(const BuildOutcome piece, std::move(outcome));
+      const auto* const build = std::get_if<Build>(&piece);
+      if (!build) return std::nullopt;
+      hasher.add(build->hash);
+      HONE_TRY(images.emplace_back(), base::read_file(build->artifact));
+      all.toolchain = build->toolchain;
+      all.command += (all.command.empty() ? "" : "\n") + build->command;
+      all.log += build->log;
+      all.wall_ns = std::max(all.wall_ns, build->wall_ns);
+      for (const auto& [fact, value] : build->facts) all.facts[fact] += value;  // but for global bytes each is some function's own
+      all.symbols.insert(build->symbols.begin(), build->symbols.end());
+    }
+    all.hash = hasher.finish();
+    HONE_TRY(const base::ScratchDirectory scratch, base::ScratchDirectory::create("cuda"));
+    HONE_TRY_VOID(base::write_file_atomic(scratch.path() / kObject, bundled(images)));
+    HONE_TRY(all, keep_build(std::move(all), scratch.path() / kObject));
+    all.card_arch = arch_;
+    return BuildOutcome(std::move(all));
   }
 
   /// What others' headers warn of is not the kernel's to mend.

@@ -1,4 +1,5 @@
 // CUDA kernels for real cards, built without one, by each of the two compilers. Skips what is not here.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -7,6 +8,7 @@
 #include "hone/base/file.h"
 #include "hone/base/embedded.h"
 #include "hone/base/testing/environment.h"
+#include "hone/target/bundle.h"
 #include "hone/target/toolchain/cubin.h"
 #include "hone/target/toolchain/pack.h"
 #include "hone/target/toolchain/toolchain.h"
@@ -109,6 +111,67 @@ TEST_P(Cuda, OurHeadersAreForBoth) {
       body += "#include \"hone/gpu/" + name + "\"\n";
   body += "__global__ void twist(const float* x, float* y, int64_t n) { y[n] = hone::gpu::kHighest<double> > x[n]; }\n";
   EXPECT_THAT(built(body).toolchain, StartsWith(GetParam()));
+}
+
+std::string of_two(int second) {
+  return fmt::format(R"hone(/* hone
+language = "cuda"
+tunables = {{ BLOCK_1 = [128], BLOCK_2 = [{}] }}
+[[launch]]
+kernel = "one::twist"
+grid   = ["ceil_div(N, BLOCK_1)"]
+block  = ["BLOCK_1"]
+args   = ["x", "y", "i64:N"]
+[[launch]]
+kernel = "two::turn"
+grid   = ["ceil_div(N, BLOCK_2)"]
+block  = ["BLOCK_2"]
+args   = ["x", "y", "i64:N"]
+*/
+namespace one {{
+__device__ int counter;
+__global__ void __launch_bounds__(BLOCK_1) twist(const float* x, float* y, int64_t n) {{ y[threadIdx.x % n] = x[counter++]; }}
+}}
+namespace two {{
+__device__ int counter;
+__global__ void __launch_bounds__(BLOCK_2) turn(const float* x, float* y, int64_t n) {{
+  __shared__ float s[BLOCK_2];
+  s[threadIdx.x] = x[n + counter++];
+  __syncthreads();
+  y[threadIdx.x] = s[BLOCK_2 - 1 - threadIdx.x];
+}}
+}}
+)hone", second);
+}
+
+TEST_P(Cuda, PiecesAreCompiledApartAndOnce) {
+  // Of its own: other tests build beside this one, and did before.
+  const base::ScratchDirectory cache = base::ScratchDirectory::create("pieces").value();
+  const Variable there("XDG_CACHE_HOME", cache.path().string().c_str());
+  const auto built_of = [&](int second, bool pieces) {
+    BuildOptions options;
+    options.pieces = pieces;
+    const auto outcome = toolchain_->build(kernel::parse_kernel(of_two(second), "k.cu").value(), task_, {{"N", 1024}}, options);
+    EXPECT_TRUE(outcome && std::holds_alternative<Build>(*outcome));
+    return std::get<Build>(*outcome);
+  };
+  const auto kept = [] {
+    int count = 0;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(base::cache_directory() / "builds")) count += entry.path().extension() == ".json" ? 1 : 0;
+    return count;
+  };
+  const Build whole = built_of(64, false), apart = built_of(64, true);
+  EXPECT_EQ(binaries_in(base::read_file(whole.artifact).value()).size(), 1);
+  EXPECT_EQ(binaries_in(base::read_file(apart.artifact).value()).size(), 2);
+  EXPECT_EQ(apart.symbols, whole.symbols);
+  EXPECT_EQ(apart.facts, whole.facts);
+  EXPECT_EQ(apart.facts.at("writable_global_bytes"), 8);
+  EXPECT_THAT(apart.toolchain, StartsWith(GetParam()));
+  EXPECT_FALSE(apart.code.empty());
+  EXPECT_EQ(built_of(64, true).code, apart.code);
+  const int before = kept();
+  EXPECT_NE(built_of(96, true).code, apart.code);
+  EXPECT_EQ(kept(), before + 2) << "the second piece, and the bundle";
 }
 
 TEST_P(Cuda, AGoodKernelHasASymbolAndFacts) {

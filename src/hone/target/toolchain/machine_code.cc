@@ -3,6 +3,7 @@
 #include <string>
 
 #include "hone/base/hash.h"
+#include "hone/target/bundle.h"
 #include "hone/target/toolchain/elf_image.h"
 
 namespace hone::target {
@@ -15,9 +16,7 @@ bool is_bookkeeping(std::string_view name) {
   return false;
 }
 
-}  // namespace
-
-std::string machine_code(std::string_view image) {
+std::string machine_code_of(std::string_view image) {
   Elf64_Ehdr header;
   if (!read_at(image, 0, header)) return {};
   const auto elf = ElfImage::open(image, header.e_machine);
@@ -36,6 +35,20 @@ std::string machine_code(std::string_view image) {
     if (section.sh_flags & SHF_EXECINSTR) hasher.add(std::to_string(section.sh_info));
   }
   return code ? hasher.finish() : std::string();
+}
+
+}  // namespace
+
+std::string machine_code(std::string_view file) {
+  const std::vector<std::string_view> images = binaries_in(file);
+  if (images.size() == 1) return machine_code_of(images.front());
+  base::Hasher hasher;
+  for (const std::string_view image : images) {
+    const std::string code = machine_code_of(image);
+    if (code.empty()) return {};
+    hasher.add(code);
+  }
+  return images.empty() ? std::string() : hasher.finish();
 }
 
 }  // namespace hone::target

@@ -28,6 +28,8 @@ struct BuildOptions {
   /// Cards only: instructions are counted, where there is a disassembler. That may take as long as compiling.
   bool mix = false;
   std::chrono::seconds deadline{60};
+  /// CUDA only: the artifact may be a bundle (bundle.h) of the kernel's pieces, compiled side by side, each once.
+  bool pieces = false;
   bool compile = true;  ///< cards only; false: what is kept or ships, and nothing else
   std::vector<std::filesystem::path> includes = {};  ///< cards only: folders of headers that the source includes, besides hone's
 };

@@ -52,7 +52,7 @@ struct ColumnRows {
     }
   }
   /// The same into a tensor whose lines run down the columns, `step` elements apart: Down rows at a time through shared memory, so that
-  /// neighbouring threads write neighbours. By the whole block.
+  /// neighbouring threads write neighbours. By the whole block; whoever used the scratch before has left it free.
   template <class T, int Slot>
   HONE_DEVICE void store_turned(ColumnScratch<Across, Down, Vec, Slot>& scratch, T* base, int64_t step, const Packs<T, Vec, Unroll>& from) const {
     static_assert(Down > 1 && sizeof(T) <= Slot, "the scratch has no room");
@@ -62,7 +62,6 @@ struct ColumnRows {
     const int thread = static_cast<int>(threadIdx.y) * Across + static_cast<int>(threadIdx.x), y = static_cast<int>(threadIdx.y);
     HONE_UNROLL
     for (int u = 0; u < Unroll; ++u) {
-      __syncthreads();
       HONE_UNROLL
       for (int e = 0; e < Vec; ++e)
         if (has(e)) *in_tile(at(e), y) = from[u][e];
@@ -73,6 +72,7 @@ struct ColumnRows {
         const int64_t in_line = row(u) - y + place;
         if (line < left && in_line < end) base[(column + line) * step + in_line] = *in_tile(line, place);
       }
+      __syncthreads();   // the scratch is free again, as after merge_columns
     }
   }
   template <class T>
