@@ -11,20 +11,47 @@ namespace {
 /// A space is listed if that takes no more than this.
 constexpr size_t kMostPoints = 200'000;
 constexpr size_t kMostVisits = 2'000'000;
-/// Blind draws before a point is built value by value.
+/// Blind draws of a point, and then of each group, before it is built value by value.
 constexpr int kBlindDraws = 64;
 constexpr int kDescents = 8;
 constexpr size_t kDescentVisits = 20'000;
+/// A rule over so many combinations is asked beforehand.
+constexpr size_t kTabulated = 4096;
 
 }  // namespace
 
 bool Parameter::numeric() const { return std::all_of(values.begin(), values.end(), is_number); }
 
-bool Space::holds_at(size_t last, std::span<const Value* const> values) const {
-  return std::all_of(due_[last].begin(), due_[last].end(), [&](size_t c) { return conditions_[c].holds(values); });
+void Space::add(Rule rule) {
+  Check check{std::move(rule), {}};
+  const std::vector<size_t>& uses = check.rule.uses;
+  size_t combinations = 1;
+  for (const size_t p : uses) combinations = std::min(combinations * parameters_[p].values.size(), kTabulated + 1);
+  if (combinations <= kTabulated) {
+    Point point(parameters_.size(), 0);
+    for (size_t c = 0; c < combinations; ++c) {
+      size_t rest = c;
+      for (size_t u = uses.size(); u-- > 0; rest /= parameters_[uses[u]].values.size())
+        point[uses[u]] = static_cast<uint16_t>(rest % parameters_[uses[u]].values.size());
+      check.table.push_back(check.rule.holds(point));
+    }
+  }
+  due_[uses.empty() ? 0 : uses.back()].push_back(checks_.size());
+  checks_.push_back(std::move(check));
 }
 
-Result<Space> Space::make(std::vector<Parameter> parameters, std::vector<Condition> conditions, Allowed extra) {
+bool Space::holds(const Check& check, const Point& point) const {
+  if (check.table.empty()) return check.rule.holds(point);
+  size_t at = 0;
+  for (const size_t p : check.rule.uses) at = at * parameters_[p].values.size() + point[p];
+  return check.table[at];
+}
+
+bool Space::holds_at(size_t last, const Point& point) const {
+  return std::all_of(due_[last].begin(), due_[last].end(), [&](size_t c) { return holds(checks_[c], point); });
+}
+
+Result<Space> Space::make(std::vector<Parameter> parameters, std::vector<Condition> conditions, std::vector<Rule> rules) {
   for (const Parameter& p : parameters)
     if (p.values.empty() || p.values.size() > 65535)
       return fail(ErrorCode::kInput, fmt::format("parameter {} has {} values", p.name, p.values.size()), "1 to 65535 are expected");
@@ -32,15 +59,38 @@ Result<Space> Space::make(std::vector<Parameter> parameters, std::vector<Conditi
   Space space;
   space.parameters_ = std::move(parameters);
   space.conditions_ = std::move(conditions);
-  space.extra_ = std::move(extra);
   space.due_.resize(space.parameters_.size());
-  for (size_t c = 0; c < space.conditions_.size(); ++c) {
-    const auto& uses = space.conditions_[c].uses();
-    space.due_[uses.empty() ? 0 : static_cast<size_t>(*uses.rbegin())].push_back(c);
+  for (const Condition& condition : space.conditions_) {
+    // A space may be moved: what it asks has its own copy of the values.
+    std::vector<size_t> uses(condition.uses().begin(), condition.uses().end());
+    std::vector<std::vector<Value>> values(space.parameters_.size());
+    for (const size_t p : uses) values[p] = space.parameters_[p].values;
+    auto holds = [condition, uses, values = std::move(values)](const Point& point) {
+      std::vector<const Value*> chosen(values.size());
+      for (const size_t p : uses) chosen[p] = &values[p][point[p]];
+      return condition.holds(chosen);
+    };
+    space.add({std::move(uses), std::move(holds)});
   }
+  for (Rule& rule : rules) space.add(std::move(rule));
+  space.divide();
   space.enumerate();
   if (space.impossible_) return fail(ErrorCode::kInput, "no combination of values fulfils the conditions");
   return space;
+}
+
+void Space::divide() {
+  std::vector<size_t> group(parameters_.size());
+  std::iota(group.begin(), group.end(), size_t{0});
+  for (const Check& check : checks_)
+    for (const size_t p : check.rule.uses) {
+      const size_t from = group[p], to = group[check.rule.uses.front()];
+      std::replace(group.begin(), group.end(), from, to);
+    }
+  std::vector<std::vector<size_t>> all(parameters_.size());
+  for (size_t p = 0; p < group.size(); ++p) all[group[p]].push_back(p);
+  std::erase_if(all, [](const auto& one) { return one.empty(); });
+  groups_ = std::move(all);
 }
 
 Space Space::of_points(std::vector<Parameter> parameters, std::vector<Point> points) {
@@ -56,7 +106,6 @@ Space Space::of_points(std::vector<Parameter> parameters, std::vector<Point> poi
 void Space::enumerate() {
   const size_t count = parameters_.size();
   Point point(count, 0);
-  std::vector<const Value*> values(count);
   std::vector<Point> found;
   size_t visits = 0, at = 0;
   // Depth first: point[at] is the value to try next.
@@ -70,13 +119,12 @@ void Space::enumerate() {
       continue;
     }
     if (++visits > kMostVisits || found.size() > kMostPoints) return;
-    values[at] = &parameters_[at].values[point[at]];
-    if (!holds_at(at, values)) {
+    if (!holds_at(at, point)) {
       ++point[at];
     } else if (at + 1 < count) {
       ++at;
     } else {
-      if (!extra_ || extra_(point)) found.push_back(point);
+      found.push_back(point);
       ++point[at];
     }
   }
@@ -86,10 +134,7 @@ void Space::enumerate() {
 
 bool Space::allowed(const Point& point) const {
   if (listed_) return members_.contains(point);
-  std::vector<const Value*> values(point.size());
-  for (size_t p = 0; p < point.size(); ++p) values[p] = &value(point, p);
-  return std::all_of(conditions_.begin(), conditions_.end(), [&](const Condition& c) { return c.holds(values); }) &&
-         (!extra_ || extra_(point));
+  return std::all_of(checks_.begin(), checks_.end(), [&](const Check& check) { return holds(check, point); });
 }
 
 std::optional<Point> Space::sample(base::Rng& rng) const {
@@ -99,40 +144,44 @@ std::optional<Point> Space::sample(base::Rng& rng) const {
     for (size_t p = 0; p < point.size(); ++p) point[p] = static_cast<uint16_t>(rng.below(parameters_[p].values.size()));
     if (allowed(point)) return point;
   }
-  for (int attempt = 0; attempt < kDescents; ++attempt)
-    if (auto found = descend(rng)) return found;
-  return std::nullopt;
+  // Of many conditions that each leave half, all leave next to nothing; of those of one group, enough.
+  for (const std::vector<size_t>& group : groups_)
+    if (!sample(group, point, rng)) return std::nullopt;
+  return point;
 }
 
-std::optional<Point> Space::descend(base::Rng& rng) const {
-  const size_t count = parameters_.size();
-  std::vector<std::vector<uint16_t>> order(count);
-  std::vector<size_t> next(count, 0);
-  std::vector<const Value*> values(count);
-  const auto enter = [&](size_t p) {
-    order[p].resize(parameters_[p].values.size());
-    std::iota(order[p].begin(), order[p].end(), uint16_t{0});
-    rng.shuffle(order[p]);
-    next[p] = 0;
+bool Space::sample(const std::vector<size_t>& group, Point& point, base::Rng& rng) const {
+  for (int draw = 0; draw < kBlindDraws; ++draw) {
+    for (const size_t p : group) point[p] = static_cast<uint16_t>(rng.below(parameters_[p].values.size()));
+    if (std::all_of(group.begin(), group.end(), [&](size_t p) { return holds_at(p, point); })) return true;
+  }
+  for (int attempt = 0; attempt < kDescents; ++attempt)
+    if (descend(group, point, rng)) return true;
+  return false;
+}
+
+bool Space::descend(const std::vector<size_t>& group, Point& point, base::Rng& rng) const {
+  std::vector<std::vector<uint16_t>> order(group.size());
+  std::vector<size_t> next(group.size(), 0);
+  const auto enter = [&](size_t i) {
+    order[i].resize(parameters_[group[i]].values.size());
+    std::iota(order[i].begin(), order[i].end(), uint16_t{0});
+    rng.shuffle(order[i]);
+    next[i] = 0;
   };
   size_t at = 0;
   enter(0);
   for (size_t visits = 0; visits < kDescentVisits; ++visits) {
     if (next[at] == order[at].size()) {
-      if (at-- == 0) return std::nullopt;
+      if (at-- == 0) return false;
       continue;
     }
-    values[at] = &parameters_[at].values[order[at][next[at]++]];
-    if (!holds_at(at, values)) continue;
-    if (at + 1 < count) {
-      enter(++at);
-      continue;
-    }
-    Point point(count);
-    for (size_t p = 0; p < count; ++p) point[p] = order[p][next[p] - 1];
-    if (!extra_ || extra_(point)) return point;
+    point[group[at]] = order[at][next[at]++];
+    if (!holds_at(group[at], point)) continue;
+    if (at + 1 == group.size()) return true;
+    enter(++at);
   }
-  return std::nullopt;
+  return false;
 }
 
 std::vector<Point> Space::neighbours(const Point& point) const {

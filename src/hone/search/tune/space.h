@@ -39,15 +39,17 @@ using PointSet = std::unordered_set<Point, PointHash>;
 template <class T>
 using PointMap = std::unordered_map<Point, T, PointHash>;
 
-/// Whether a point makes sense, beyond what conditions say.
-using Allowed = std::function<bool(const Point&)>;
+/// A condition that looks at some parameters of a point and at no others.
+struct Rule {
+  std::vector<size_t> uses;   ///< their numbers, in ascending order
+  std::function<bool(const Point&)> holds;
+};
 
 class Space {
  public:
-  /// All combinations that fulfil `conditions`, and `extra` where there is one. Fails (kInput) on a parameter
+  /// All combinations that fulfil `conditions` and `rules`. Fails (kInput) on a parameter
   /// without values or with more than 65,535 of them, and where it is certain that no combination is left.
-  [[nodiscard]] static Result<Space> make(std::vector<Parameter> parameters, std::vector<Condition> conditions = {},
-                                          Allowed extra = nullptr);
+  [[nodiscard]] static Result<Space> make(std::vector<Parameter> parameters, std::vector<Condition> conditions = {}, std::vector<Rule> rules = {});
   /// Exactly these points.
   [[nodiscard]] static Space of_points(std::vector<Parameter> parameters, std::vector<Point> points);
 
@@ -71,20 +73,31 @@ class Space {
   }
 
  private:
+  /// A rule, asked once for each combination of its values where these are few.
+  struct Check {
+    Rule rule;
+    std::vector<bool> table;   ///< the last parameter's values fastest; empty: it is asked each time
+  };
+
   Space() = default;
-  /// Whether the conditions hold that need no parameter beyond number `last` and do need that one.
-  [[nodiscard]] bool holds_at(size_t last, std::span<const Value* const> values) const;
+  void add(Rule rule);
+  [[nodiscard]] bool holds(const Check& check, const Point& point) const;
+  /// Whether what can be judged once parameter `last` has its value, and no sooner, holds.
+  [[nodiscard]] bool holds_at(size_t last, const Point& point) const;
+  void divide();
   void enumerate();
-  [[nodiscard]] std::optional<Point> descend(base::Rng& rng) const;
+  [[nodiscard]] bool sample(const std::vector<size_t>& group, Point& point, base::Rng& rng) const;
+  [[nodiscard]] bool descend(const std::vector<size_t>& group, Point& point, base::Rng& rng) const;
 
   std::vector<Parameter> parameters_;
   std::vector<Condition> conditions_;
-  std::vector<std::vector<size_t>> due_;  ///< parameter -> conditions that can be judged once it has its value
-  Allowed extra_;
-  bool listed_ = false;                   ///< of_points()
+  std::vector<Check> checks_;
+  std::vector<std::vector<size_t>> due_;     ///< parameter -> checks that can be made once it has its value
+  std::vector<std::vector<size_t>> groups_;  ///< parameters that checks tie together: what one group is leaves the others free
+  bool listed_ = false;                      ///< of_points()
   bool impossible_ = false;
   std::vector<Point> points_;
-  PointSet members_;                      ///< points_, where membership is not a matter of conditions
+  PointSet members_;                         ///< points_, where membership is not a matter of conditions
 };
 
 }  // namespace hone::search::tune

@@ -79,10 +79,37 @@ TEST(SpaceTest, refuses_what_is_no_space) {
   EXPECT_THAT(Space::make({numbers("a", {1, 2})}, {Condition::parse("a > 2", names).value()}).error().message, ::testing::HasSubstr("no combination"));
 }
 
-TEST(SpaceTest, asks_the_extra_rule_too) {
-  const Space space = Space::make({numbers("a", {1, 2, 3})}, {}, [](const Point& point) { return point[0] != 1; }).value();
+TEST(SpaceTest, asks_rules_too) {
+  const Space space = Space::make({numbers("a", {1, 2, 3})}, {}, {{{0}, [](const Point& point) { return point[0] != 1; }}}).value();
   EXPECT_EQ(space.points().size(), 2u);
   EXPECT_FALSE(space.allowed({1}));
+}
+
+/// As kernels of many parts have them: each condition leaves little of its own part, and the first values of a part come before the last of others.
+TEST(SpaceTest, what_conditions_do_not_tie_together_is_drawn_apart) {
+  constexpr size_t kParts = 12;
+  std::vector<Parameter> parameters;
+  for (size_t i = 0; i < 3 * kParts; ++i) parameters.push_back(numbers(std::to_string(i), {1, 2, 3, 4, 5, 6, 7, 8}));
+  std::vector<Rule> rules;
+  int asked = 0;
+  for (size_t part = 0; part < kParts; ++part)
+    rules.push_back({{part, part + kParts, part + 2 * kParts}, [part, &asked](const Point& point) {
+                       ++asked;
+                       return (point[part] + point[part + kParts] + point[part + 2 * kParts]) % 16 == 5;
+                     }});
+  const Space space = Space::make(std::move(parameters), {}, std::move(rules)).value();
+  const int made = asked;
+  EXPECT_EQ(made, kParts * 512) << "each combination is asked for once";
+  base::Rng rng(3);
+  std::map<uint16_t, int> first;
+  for (int i = 0; i < 2000; ++i) {
+    const auto point = space.sample(rng);
+    ASSERT_TRUE(point && space.allowed(*point));
+    ++first[(*point)[0]];
+  }
+  EXPECT_EQ(asked, made);
+  // Sums of 5: from 6 of the first value 0 down to 1 of 5; of 21: those of 7, 7, 7.
+  for (uint16_t value = 0; value < 6; ++value) EXPECT_NEAR(first[value], 2000 * (6 - value) / 22, 60) << value;
 }
 
 }  // namespace

@@ -47,14 +47,27 @@ std::optional<Point> point_at(const std::vector<kernel::Tunable>& tunables, cons
 Result<Space> tunables_space(const kernel::Header& header, const kernel::Limits& limits) {
   std::vector<Parameter> parameters;
   for (const kernel::Tunable& tunable : header.tunables) parameters.push_back({tunable.name, {tunable.values.begin(), tunable.values.end()}});
-  if (header.constraints.empty()) return Space::make(std::move(parameters));
-  // The header is held by value: it may end before the space does.
-  kernel::Header rules;
-  rules.tunables = header.tunables;
-  rules.constraints = header.constraints;
-  return Space::make(std::move(parameters), {}, [rules, limits](const Point& point) {
-    return kernel::allowed(rules, config_at(rules.tunables, point), limits).value_or(false);
-  });
+  std::vector<Rule> rules;
+  for (const task::IntExpr& constraint : header.constraints) {
+    task::Bindings known;
+    std::vector<size_t> uses;
+    for (const std::string& name : constraint.symbols()) {
+      const auto tunable = std::find_if(header.tunables.begin(), header.tunables.end(), [&](const kernel::Tunable& t) { return t.name == name; });
+      if (tunable != header.tunables.end()) uses.push_back(static_cast<size_t>(tunable - header.tunables.begin()));
+      else if (const auto limit = limits.find(name); limit != limits.end()) known.insert(*limit);
+    }
+    std::sort(uses.begin(), uses.end());
+    std::vector<kernel::Tunable> named;
+    for (const size_t t : uses) named.push_back(header.tunables[t]);
+    auto holds = [constraint, known, uses, named](const Point& point) {
+      task::Bindings values = known;
+      for (size_t i = 0; i < uses.size(); ++i) values[named[i].name] = named[i].values[point[uses[i]]];
+      const auto truth = constraint.eval(values);
+      return truth && *truth != 0;
+    };
+    rules.push_back({std::move(uses), std::move(holds)});
+  }
+  return Space::make(std::move(parameters), {}, std::move(rules));
 }
 
 kernel::Config config_at(const std::vector<kernel::Tunable>& tunables, const Point& point) {
