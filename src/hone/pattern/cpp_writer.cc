@@ -17,6 +17,9 @@ constexpr int kAheadBytes = 8192;
 
 std::string scalar_type(DType dtype) { return value_type(dtype, Way::kScalar); }
 
+/// Of the least or largest of zeros and ones, as bools. Of no elements at all the largest is the least number that there is.
+const char* as_truth(Prim op) { return op == Prim::kAny ? " > 0" : " != 0"; }
+
 const char* reducer_of(Prim op) {
   switch (op) {
     case Prim::kSum: return "hone::Sum";
@@ -544,7 +547,7 @@ std::string CppWriter::pass_text(size_t number, const std::string& indent, Span 
     const int id = pass.reductions[i];
     const std::string type = scalar_type(program_.node(id).type.dtype);
     text += fmt::format("{}const {} v{} = pass{}.get<{}>(){};\n", indent, type, id, number, i,
-                        type == "bool" ? " != 0" : "");
+                        type == "bool" ? as_truth(program_.node(id).prim) : "");
     row_names_[id] = fmt::format("v{}", id);
   }
   return text;

@@ -91,8 +91,8 @@ Result<kernel::Kernel> split_columns(const Program& program, kernel::Language la
     body += fmt::format("    hone::gpu::merge_columns(scratch, r{});\n", result.first);
     std::vector<std::string> parts;
     for (const std::string& field : partials.fields(result)) {
-      leave += fmt::format("        {0}{1}[(row * chunks + chunk) * {2} + j] = r{1}[e].{0};\n", field, result.first, bracketed(width));
-      parts.push_back(fmt::format("{}{}[(row * chunks + c) * {} + j]", field, result.first, bracketed(width)));
+      leave += fmt::format("        {}[(row * chunks + chunk) * {} + j] = r{}[e].{};\n", left_name(field, result.first), bracketed(width), result.first, field);
+      parts.push_back(fmt::format("{}[(row * chunks + c) * {} + j]", left_name(field, result.first), bracketed(width)));
     }
     gathered += fmt::format("    {0} r{1}[VEC];\n    columns.each([&](int e, int64_t j) {{\n      for (int64_t c = 0; c < chunks; ++c) r{1}[e].merge({{{2}}});\n    }});\n",
                             writer.accumulator(result.first), result.first, fmt::join(parts, ", "));

@@ -19,14 +19,16 @@ inline const char* cpp_type(const std::string& workspace) {
   return workspace == "f64" ? "double" : workspace == "i64" ? "int64_t" : workspace == "i32" ? "int32_t" : "float";
 }
 
+/// What a member of running result number `id` is called where it is left. No coordinate is called so.
+inline std::string left_name(const std::string& field, int id) { return fmt::format("{}_left{}", field, id); }
+
 /// Workspaces in which the blocks of a row leave their running results: [rows, blocks] of each.
 struct Partials {
   Partials(const GpuWriter& writer, const std::vector<Round>& rounds, const std::string& rows, const std::string& blocks) : facts(writer) {
     for (const Round& round : rounds)
       for (const Running& result : round.results)
         for (const std::string& field : fields(result)) {
-          const std::string type = field == "at" ? "i64" : workspace_type(facts.accumulator(result)), name = fmt::format("{}{}", field,
-              result.first);
+          const std::string type = field == "at" ? "i64" : workspace_type(facts.accumulator(result)), name = left_name(field, result.first);
           workspaces += fmt::format("{}{} = \"{}[{}, {}]\"", workspaces.empty() ? "" : ", ", name, type, rows, blocks);
           parameters += fmt::format(", {}* __restrict__ {}", cpp_type(type), name);
           names.push_back(name);
@@ -38,11 +40,11 @@ struct Partials {
     if (result.kind == Running::Kind::kMoments) return {"value", "second", "count"};
     return facts.is_arg(result.first) ? std::vector<std::string>{"value", "at"} : std::vector<std::string>{"value"};
   }
-  /// value7[AT] = r7.value; …
+  /// value_left7[AT] = r7.value; …
   [[nodiscard]] std::string leave(const Round& round, const std::string& at, const std::string& indent) const {
     std::string text;
     for (const Running& result : round.results)
-      for (const std::string& field : fields(result)) text += fmt::format("{0}{1}{2}[{3}] = r{2}.{1};\n", indent, field, result.first, at);
+      for (const std::string& field : fields(result)) text += fmt::format("{}{}[{}] = r{}.{};\n", indent, left_name(field, result.first), at, result.first, field);
     return text;
   }
   /// What all `blocks` blocks of the row left, a share to each thread, as r7, …
@@ -50,7 +52,7 @@ struct Partials {
     std::string text;
     for (const Running& result : round.results) {
       std::vector<std::string> parts;
-      for (const std::string& field : fields(result)) parts.push_back(fmt::format("{}{}[row * {} + c]", field, result.first, blocks));
+      for (const std::string& field : fields(result)) parts.push_back(fmt::format("{}[row * {} + c]", left_name(field, result.first), blocks));
       text += fmt::format("{0}{1} r{2};\n{0}for (int64_t c = thread; c < {3}; c += THREADS) r{2}.merge({{{4}}});\n", indent,
                           facts.accumulator(result), result.first, blocks,
                           fmt::join(parts, ", "));

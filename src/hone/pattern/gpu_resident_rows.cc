@@ -45,7 +45,7 @@ Result<kernel::Kernel> resident_rows(const Program& program, kernel::Language la
     body += fmt::format("    hone::gpu::meet(arrived + row * {} + {}, static_cast<int32_t>(blocks));\n", rounds.size(), r);
     for (const Running& result : rounds[r].results) {
       std::vector<std::string> parts;
-      for (const std::string& field : partials.fields(result)) parts.push_back(fmt::format("{}{}[row * blocks + c]", field, result.first));
+      for (const std::string& field : partials.fields(result)) parts.push_back(fmt::format("{}[row * blocks + c]", left_name(field, result.first)));
       body += fmt::format("    r{0} = {{}};\n    for (int64_t c = thread; c < blocks; c += THREADS) r{0}.merge({{{1}}});\n", result.first,
                           fmt::join(parts, ", "));
     }
