@@ -320,6 +320,8 @@ void TiledEvaluator::settle_invariants(int root, const Box& box) {
   for_each_invariant(root, box, [&](int id, const Box& need) { return compute(id, need); });
 }
 
+void TiledEvaluator::settle_invariants(int root, const Box& box, const std::function<Tensor(int id, const Box& need)>& find) { for_each_invariant(root, box, find); }
+
 void TiledEvaluator::assume_invariants(int root, const Box& box) {
   static const auto kNowhere = std::make_shared<const double>(0.0);
   for_each_invariant(root, box, [](int, const Box& need) {

@@ -4,6 +4,7 @@
 // threads it shares what is too large to hold out among them, tile by tile, with the same result. Reductions that
 // a helper covers are its affair: nothing below them is evaluated here but what it is given, and its spots.
 #pragma once
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -38,6 +39,8 @@ class TiledEvaluator {
 
   /// Computes and keeps the expensive nodes that every element of `box` needs in full.
   void settle_invariants(int root, const Box& box);
+  /// The same by `find`, which knows other evaluators' results.
+  void settle_invariants(int root, const Box& box, const std::function<Tensor(int id, const Box& need)>& find);
 
   /// The same without computing anything: what follows can only ask for costs and tiles.
   void assume_invariants(int root, const Box& box);

@@ -1,6 +1,6 @@
 // What checking one candidate on a workload of the size of `small` costs: planning, the oracle with
 // scales, the anchor, the comparison. CPU seconds of one thread, so that a busy machine shows little.
-// Prints; asserts nothing about time.
+// Prints; asserts little about time.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -53,6 +53,10 @@ const Workload kWorkloads[] = {
      {"q=f32[8,8,512,64]", "k=f32[8,8,512,64]", "v=f32[8,8,512,64]"}},
     {"causal attention 4x8x512x64", "y = attention(q, k, v, causal=True)",
      {"q=f32[4,8,512,64]", "k=f32[4,8,512,64]", "v=f32[4,8,512,64]"}},
+    {"norms and convolutions 4x32x48^2", "y = conv2d(silu(group_norm(conv2d(silu(group_norm(x, 4)), w, padding=1), 4)), v, padding=1)",
+     {"x=bf16[4,32,48,48]", "w=bf16[32,32,3,3]", "v=bf16[32,32,3,3]"}},
+    {"attention with its projections", "q = x @ wq; k = x @ wk; v = x @ wv; y = softmax(q @ transpose(k, 1, 2) * 0.125, axis=-1) @ v",
+     {"x=bf16[8,512,256]", "wq=bf16[256,64]", "wk=bf16[256,64]", "wv=bf16[256,64]"}},
     {"embedding 65536x256", "y = embedding(i, w)", {"i=i64[16384]", "w=f32[65536,256]"}},
 };
 
@@ -81,6 +85,24 @@ TEST(CheckSpeed, small_workloads) {
     std::printf("%-34s %8zu %10lld %8.2f %8.2f %8.2f\n", w.name, boxes, static_cast<long long>(elements),
                 reference_s, compare_s, reference_s + compare_s);
   }
+}
+
+/// A box of an image needs all of the convolution under its norm: once for all boxes of that image.
+TEST(CheckSpeed, WhatBoxesOfAPartShareIsComputedOnce) {
+  testing::Case c("y = conv2d(silu(group_norm(conv2d(x, w, padding=1), 2)), v, padding=1)", {"x=f32[3,32,40,40]", "w=f32[32,32,3,3]", "v=f32[16,32,3,3]"});
+  c.draw_all(Family::kNormal, 1);
+  const auto seconds_of = [&](int boxes) {
+    const Oracle oracle = c.oracle();
+    const double start = cpu_seconds();
+    for (int b = 0; b < boxes; ++b) {
+      const Answer answer = oracle.evaluate(0, {{b % 2, b % 16, 3 * (b % 10), 7}, {1, 1, 2, 2}}, Arithmetic::kExact, true);
+      EXPECT_EQ(answer.value.size(), 4);
+    }
+    return cpu_seconds() - start;
+  };
+  const double one = seconds_of(1), many = seconds_of(32);
+  std::printf("one box %.3f s, 32 of two images %.3f s\n", one, many);
+  EXPECT_LT(many, 8 * one);
 }
 
 }  // namespace
