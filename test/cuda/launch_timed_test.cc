@@ -5,6 +5,7 @@
 #include "hone/diagnose/profile/card.h"
 #include "hone/diagnose/rules.h"
 #include "hone/evaluate/launch_case.h"
+#include "hone/target/bundle.h"
 #include "hone/target/gpu/launch.h"
 #include "hone/target/toolchain/cuda_tools.h"
 
@@ -80,6 +81,23 @@ TEST_F(Launch, SeveralTimesByTheClock) {
   EXPECT_THAT(timed->at(5).problem, testing::IsEmpty());
   EXPECT_EQ(timed->at(5).ns, 0);
   EXPECT_THAT(timed->at(5).counts, testing::ElementsAre(7, 11));
+}
+
+/// Each function is asked of the module that has it, and of no other: a tool ends a process of whose calls one failed.
+TEST_F(Launch, ABundleIsSeveralModules) {
+  const auto text = [](const std::string& function) { return ".version 9.0\n.target sm_90a\n.visible .entry " + function + "(\n)\n{ ret; }\n"; };
+  const std::vector<std::string> images = {text("pretend_slow"), text("pretend_negate")};
+  LaunchJob second = job("pretend_negate"), first = job("pretend_slow"), neither = job("pretend_far"), damaged = second;
+  second.build.artifact = first.build.artifact = neither.build.artifact = folder_->path() / "bundle";
+  damaged.build.artifact = folder_->path() / "damaged";
+  const std::string file = target::bundled(images);
+  ASSERT_TRUE(base::write_file_atomic(second.build.artifact, file));
+  ASSERT_TRUE(base::write_file_atomic(damaged.build.artifact, file.substr(0, file.size() / 2)));
+  const std::vector<LaunchJob> jobs = {first, second, damaged};
+  const auto launched = target::launch_under(card_->info(), {"/usr/bin/env", "HONE_PRETEND_WATCHED=1"}, jobs, true, std::chrono::seconds(30));
+  ASSERT_TRUE(launched) << launched.error().to_string();
+  EXPECT_THAT(launched->problems, testing::ElementsAre("", "", testing::HasSubstr("a damaged bundle")));
+  EXPECT_THAT(launch({neither}).problems, testing::ElementsAre(testing::HasSubstr("no function pretend_far")));
 }
 
 TEST_F(Launch, ToolsAreFoundOrNot) {

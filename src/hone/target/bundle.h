@@ -14,14 +14,14 @@ inline constexpr std::string_view kBundleMark = "hone: bundle of binaries 1\n";
 /// Each begins on so many bytes of the file.
 inline constexpr size_t kBundleAlign = 64;
 
-/// Mark, count, sizes (64 bits each), images.
+/// Mark, count, sizes (64 bits each), images with a byte of 0 between them at least.
 [[nodiscard]] inline std::string bundled(std::span<const std::string> images) {
   std::string file(kBundleMark);
   const auto put = [&](uint64_t number) { file.append(reinterpret_cast<const char*>(&number), sizeof number); };
   put(images.size());
   for (const std::string& image : images) put(image.size());
   for (const std::string& image : images) {
-    file.resize((file.size() + kBundleAlign - 1) / kBundleAlign * kBundleAlign);
+    file.resize((file.size() + kBundleAlign) / kBundleAlign * kBundleAlign);
     file += image;
   }
   return file;
@@ -43,7 +43,7 @@ inline constexpr size_t kBundleAlign = 64;
   if (!std::all_of(sizes.begin(), sizes.end(), take)) return {};
   std::vector<std::string_view> images;
   for (const uint64_t size : sizes) {
-    at = std::min((at + kBundleAlign - 1) / kBundleAlign * kBundleAlign, file.size());
+    at = std::min((at + kBundleAlign) / kBundleAlign * kBundleAlign, file.size());
     if (file.size() - at < size) return {};
     images.push_back(file.substr(at, size));
     at += size;

@@ -63,7 +63,7 @@ bool GpuRunner::launch_alone(const GpuJob& job, int fd, Contents& contents) {
 std::vector<uint64_t> GpuRunner::counts() {
   Address address = 0;
   size_t bytes = 0;
-  if (std::ranges::none_of(modules_, [&](Module module) { return driver_->find_variable(&address, &bytes, module, kCountsName) == kSuccess; })) return {};
+  if (driver_->find_variable(&address, &bytes, module_with(kCountsName), kCountsName) != kSuccess) return {};
   std::vector<uint64_t> all(bytes / sizeof(uint64_t));
   if (!ok(driver_->download(all.data(), address, all.size() * sizeof(uint64_t)))) all.clear();
   return all;
@@ -110,6 +110,15 @@ bool GpuRunner::load_module(int fd, int64_t from) {
   return load_image();
 }
 
+Module GpuRunner::module_with(std::string_view name) const {
+  const std::vector<std::string_view> images = binaries_in({image_.data(), image_.size() - 1});
+  // A binary's names end in 0; in a text another name may begin so.
+  for (const std::string& text : {std::string(name) + '\0', std::string(name)})
+    for (size_t m = 0; m < modules_.size(); ++m)
+      if (images[m].find(text) != std::string_view::npos) return modules_[m];
+  return modules_.back();
+}
+
 bool GpuRunner::load_image() {
   for (const std::string_view image : binaries_in({image_.data(), image_.size() - 1})) {
     Module module = nullptr;
@@ -120,9 +129,8 @@ bool GpuRunner::load_image() {
   if (modules_.empty()) return broken("the module's image is a damaged bundle");
   for (uint32_t i = 0; i < control_.symbols; ++i) {
     Function function = nullptr;
-    Result result = kSuccess;
-    const auto has = [&](Module module) { return (result = driver_->find(&function, module, control_.symbol[i])) == kSuccess; };
-    if (std::ranges::none_of(modules_, has)) return refused(result, std::string("the module has no function ") + control_.symbol[i] + ": ");
+    if (const Result result = driver_->find(&function, module_with(control_.symbol[i]), control_.symbol[i]); result != kSuccess)
+      return refused(result, std::string("the module has no function ") + control_.symbol[i] + ": ");
     functions_.push_back(function);
   }
   // One setting a function, whichever of its launches it is for.

@@ -54,6 +54,8 @@ class GpuRunner {
   bool load_module(int fd, int64_t from = 0);
   bool load_image();
   bool unload_modules();
+  /// The one in whose image that name stands. Under a tool that watches them no call may fail: others are not asked.
+  [[nodiscard]] Module module_with(std::string_view name) const;
   /// Takes from the candidate what it may have kept of the calls before: the module's variables are new, workspaces hold a word
   /// that nobody can foresee, NaN for every type of float.
   bool scrub(uint64_t secret);
