@@ -302,8 +302,7 @@ void TiledEvaluator::share_out(int64_t count, const Work& work) {
   });
 }
 
-template <class Visit>
-void TiledEvaluator::for_each_invariant(int root, const Box& box, Visit visit) {
+void TiledEvaluator::settle_invariants(int root, const Box& box, const std::function<Tensor(int id, const Box& need)>& find) {
   Box unit = box;
   std::fill(unit.extent.begin(), unit.extent.end(), 1);
   for (int id = 0; id < root; ++id) {
@@ -312,19 +311,17 @@ void TiledEvaluator::for_each_invariant(int root, const Box& box, Visit visit) {
     const Needs full = pull_back(root, box);
     if (!full.used[at] || is_kept(id, full.box[at])) continue;
     const Needs least = pull_back(root, unit);
-    if (least.used[at] && least.box[at] == full.box[at]) kept_[at] = visit(id, full.box[at]);
+    if (least.used[at] && least.box[at] == full.box[at]) kept_[at] = find(id, full.box[at]);
   }
 }
 
 void TiledEvaluator::settle_invariants(int root, const Box& box) {
-  for_each_invariant(root, box, [&](int id, const Box& need) { return compute(id, need); });
+  settle_invariants(root, box, [&](int id, const Box& need) { return compute(id, need); });
 }
-
-void TiledEvaluator::settle_invariants(int root, const Box& box, const std::function<Tensor(int id, const Box& need)>& find) { for_each_invariant(root, box, find); }
 
 void TiledEvaluator::assume_invariants(int root, const Box& box) {
   static const auto kNowhere = std::make_shared<const double>(0.0);
-  for_each_invariant(root, box, [](int, const Box& need) {
+  settle_invariants(root, box, [](int, const Box& need) {
     return Tensor{need, task::Shape(need.extent.size(), 0), nullptr, nullptr, kNowhere};
   });
 }

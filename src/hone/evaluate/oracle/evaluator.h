@@ -39,7 +39,7 @@ class TiledEvaluator {
 
   /// Computes and keeps the expensive nodes that every element of `box` needs in full.
   void settle_invariants(int root, const Box& box);
-  /// The same by `find`, which knows other evaluators' results.
+  /// Keeps what `find` has of them, which may know other evaluators' results.
   void settle_invariants(int root, const Box& box, const std::function<Tensor(int id, const Box& need)>& find);
 
   /// The same without computing anything: what follows can only ask for costs and tiles.
@@ -62,10 +62,6 @@ class TiledEvaluator {
   [[nodiscard]] std::vector<Box> inputs_read(int root, const Box& box) const;
 
  private:
-  /// Calls visit(node, its box) for expensive nodes that every element of `box` needs in full; the
-  /// tensor it returns is kept.
-  template <class Visit>
-  void for_each_invariant(int root, const Box& box, Visit visit);
   [[nodiscard]] Needs pull_back(int root, const Box& box) const;
   [[nodiscard]] Cost cost_of(const Needs& needs) const;
   [[nodiscard]] bool is_kept(int id, const Box& need) const;

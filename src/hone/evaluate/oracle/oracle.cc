@@ -17,7 +17,7 @@ using task::DType;
 
 namespace {
 
-/// Doubles that an oracle keeps of parts: a gigabyte.
+/// Doubles that an oracle keeps beside what all of an output needs: a gigabyte.
 constexpr int64_t kMostShared = int64_t{1} << 27;
 
 }  // namespace
@@ -42,69 +42,51 @@ struct Oracle::State {
   std::vector<NodeFacts> facts;
   NarrowRoundings narrow = {};
 
-  /// What every element of an output needs in full, computed on first use.
-  struct Invariants {
-    std::once_flag once;
-    std::vector<Tensor> kept;
-  };
-  std::mutex mutex;
-  std::map<std::tuple<int, Arithmetic, bool>, Invariants> invariants;
-
-  /// What every element of a part of an output needs in full, for the next box of that part: an image's convolution under the group norm
-  /// that follows, of which each box needs all.
+  /// What every element of an output, or of a part of one, needs in full: computed for the first box that does, and there for the next. So
+  /// is an image's convolution under the group norm that follows.
   struct Shared {
     std::once_flag once;
     Tensor tensor;
   };
+  std::mutex mutex;
   std::map<std::tuple<int, Arithmetic, bool, task::Shape, task::Shape>, Shared> shared;
   int64_t shared_doubles = 0;
-
-  const std::vector<Tensor>& invariants_of(int root, Arithmetic arithmetic, bool want_scale) {
-    Invariants* entry;
-    {
-      const std::lock_guard lock(mutex);
-      entry = &invariants[{root, arithmetic, want_scale}];
-    }
-    std::call_once(entry->once, [&] {
-      TiledEvaluator evaluator = evaluator_for(arithmetic, want_scale, threads);
-      evaluator.settle_invariants(root, whole(graph.shapes[static_cast<size_t>(root)]));
-      entry->kept = evaluator.kept();
-    });
-    return entry->kept;
-  }
 
   TiledEvaluator evaluator_for(Arithmetic arithmetic, bool want_scale, int with_threads) {
     return {graph, facts, inputs, arithmetic, want_scale, nullptr, with_threads, helper, narrow};
   }
 
-  /// Has the evaluator keep what whole parts of the output need: those that have the first coordinates of `box`, as many as it has one of.
+  /// Has the evaluator keep what all of the output needs, and then what its parts with the first coordinates of `box` do, as many as it has
+  /// one of.
   void keep_shared(TiledEvaluator& evaluator, int root, const Box& box, Arithmetic arithmetic, bool want_scale) {
-    const auto find = [&](int id, const Box& need) {
-      Shared* entry = nullptr;
-      {
-        const std::lock_guard lock(mutex);
-        const auto key = std::tuple(id, arithmetic, want_scale, need.start, need.extent);
-        const auto known = shared.find(key);
-        if (known != shared.end()) {
-          entry = &known->second;
-        } else if (const int64_t doubles = (want_scale ? 2 : 1) * need.count(); shared_doubles + doubles <= kMostShared) {
-          shared_doubles += doubles;
-          entry = &shared[key];
-        }
-      }
-      if (!entry) return evaluator.compute(id, need);
-      std::call_once(entry->once, [&] {
-        TiledEvaluator all = evaluator_for(arithmetic, want_scale, threads);
-        all.keep(evaluator.kept());
-        entry->tensor = all.compute(id, need);
-      });
-      return entry->tensor;
-    };
     Box part = whole(graph.shapes[static_cast<size_t>(root)]);
-    for (size_t d = 0; d + 1 < box.extent.size() && box.extent[d] == 1; ++d) {
+    for (size_t d = 0;; ++d) {
+      const auto find = [&](int id, const Box& need) {
+        Shared* entry = nullptr;
+        {
+          const std::lock_guard lock(mutex);
+          const auto key = std::tuple(id, arithmetic, want_scale, need.start, need.extent);
+          const int64_t doubles = (want_scale ? 2 : 1) * need.count();
+          const auto known = shared.find(key);
+          if (known != shared.end()) {
+            entry = &known->second;
+          } else if (d == 0 || shared_doubles + doubles <= kMostShared) {
+            shared_doubles += doubles;
+            entry = &shared[key];
+          }
+        }
+        if (!entry) return evaluator.compute(id, need);
+        std::call_once(entry->once, [&] {
+          TiledEvaluator all = evaluator_for(arithmetic, want_scale, threads);
+          all.keep(evaluator.kept());
+          entry->tensor = all.compute(id, need);
+        });
+        return entry->tensor;
+      };
+      evaluator.settle_invariants(root, part, find);
+      if (d + 1 >= box.extent.size() || box.extent[d] != 1) return;
       part.start[d] = box.start[d];
       part.extent[d] = 1;
-      evaluator.settle_invariants(root, part, find);
     }
   }
 };
@@ -115,7 +97,7 @@ int judged_by_value(const task::ConcreteGraph& graph, int output) {
 }
 
 Oracle::Oracle(const task::ConcreteGraph& graph, std::vector<TensorView> inputs, task::Track track, int threads, ReductionHelper* helper)
-    : state_(new State{graph, std::move(inputs), track, threads, helper, facts_of(graph, track), {}, {}, {}, {}, 0}) {
+    : state_(new State{graph, std::move(inputs), track, threads, helper, facts_of(graph, track), {}, {}, {}, 0}) {
   HONE_CHECK(state_->inputs.size() == graph.graph.inputs.size(), "one view for each input");
   for (size_t i = 0; i < state_->inputs.size(); ++i)
     HONE_CHECK(state_->inputs[i].shape == graph.shapes[static_cast<size_t>(graph.graph.inputs[i])],
@@ -141,7 +123,6 @@ Answer Oracle::evaluate(int output, const Box& box, Arithmetic arithmetic, bool 
 Answer Oracle::evaluate_node(int root, const Box& box, Arithmetic arithmetic, bool want_scale, int threads) const {
   State& state = *state_;
   TiledEvaluator evaluator = state.evaluator_for(arithmetic, want_scale, threads);
-  evaluator.keep(state.invariants_of(root, arithmetic, want_scale));
   state.keep_shared(evaluator, root, box, arithmetic, want_scale);
   const Tensor result = evaluator.compute(root, box);
 

@@ -161,7 +161,7 @@ Tensor binary_step(const Step& step) {
     settle_elementwise(step, n, x, a.exact() ? nullptr : sx, y, b.exact() ? nullptr : sy, out.value + i, out.scale + i);
     keep_open(step, n, sx, sy, out.scale + i);
     if (less_its_extreme) k.less_extreme(n, x, sx, y, out.scale + i);
-    if (task::is_int(type)) settle_wide(type, op, n, x, y, out.value + i, out.scale + i);
+    if (type == DType::kI64) settle_wide(type, op, n, x, y, out.value + i, out.scale + i);
     if (!task::is_float(type)) continue;  // a comparison's outcome is open, and no more than that
     k.keep_lost(n, x, sx, out.value + i, out.scale + i);
     k.keep_lost(n, y, sy, out.value + i, out.scale + i);

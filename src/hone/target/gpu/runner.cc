@@ -111,6 +111,7 @@ bool GpuRunner::load_module(int fd, int64_t from) {
 }
 
 Module GpuRunner::module_with(std::string_view name) const {
+  if (modules_.size() == 1) return modules_.front();
   const std::vector<std::string_view> images = binaries_in({image_.data(), image_.size() - 1});
   // A binary's names end in 0; in a text another name may begin so.
   for (const std::string& text : {std::string(name) + '\0', std::string(name)})
