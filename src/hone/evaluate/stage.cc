@@ -59,6 +59,8 @@ constexpr int64_t kDrawnOnCard = int64_t{4} << 20;
 constexpr int64_t kDrawnByOne = int64_t{1} << 21;
 /// Blocks of a tensor drawn on a card that are drawn here too, to be compared.
 constexpr int kBlocksCompared = 3;
+/// Bytes between two changed places of an input that go to a card with them: one way there takes as long as a megabyte on it.
+constexpr int64_t kNearUploads = int64_t{1} << 19;
 
 /// An extent many times that of any workload: a hidden shape is so to show what breaks at such lengths. As accurate as the anchor, which
 /// splits its sums, a kernel need be at lengths that anybody asked for.
@@ -778,14 +780,16 @@ void Stage::draw_near(int number, int like, int64_t changes, uint64_t seed) {
     }
     merge(places);
     s.draw_here(content, i, {{0, count}}, s.options.threads);
-    std::vector<std::byte> other(static_cast<size_t>(count * element));
-    evaluate::draw(spec, shape, s.bounds_of_inputs[i], content.family, seed + i, other.data(), s.options.threads, symmetric ? nullptr : &places);
-    for (const Segment& place : places) {
-      const int64_t at = place.begin * element, bytes = (place.end - place.begin) * element;
-      std::memcpy(s.home_of(content, i) + at, other.data() + at, static_cast<size_t>(bytes));
-      const target::Placement& home = s.inputs[static_cast<size_t>(content.home)][i];
-      s.region(home.region).upload(home.offset + at, other.data() + at, bytes);
-    }
+    // Not cleared: only what is drawn of it is touched.
+    const auto other = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(count * element));
+    evaluate::draw(spec, shape, s.bounds_of_inputs[i], content.family, seed + i, other.get(), s.options.threads, symmetric ? nullptr : &places);
+    std::byte* const data = s.home_of(content, i);
+    for (const Segment& place : places)
+      std::memcpy(data + place.begin * element, other.get() + place.begin * element, static_cast<size_t>((place.end - place.begin) * element));
+    merge(places, kNearUploads / element);
+    const target::Placement& home = s.inputs[static_cast<size_t>(content.home)][i];
+    for (const Segment& part : places)
+      s.region(home.region).upload(home.offset + part.begin * element, data + part.begin * element, (part.end - part.begin) * element);
   }
 }
 

@@ -7,6 +7,9 @@
 
 #include <fmt/format.h>
 
+#include "hone/base/result.h"
+#include "hone/target/cores.h"
+
 namespace hone::target {
 namespace {
 
@@ -22,12 +25,16 @@ std::string model_name() {
 /// Size of the data or unified cache of a level; 0 when absent.
 int64_t cache_bytes(int level) { return cache_geometry(level, CacheKind::kData).bytes; }
 
+int allowed_cpus() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
 CpuInfo probe() {
   CpuInfo cpu;
   cpu.model = model_name();
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  cpu.threads = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+  cpu.threads = allowed_cpus();
   cpu.l1_bytes = cache_bytes(1) ? cache_bytes(1) : 32 << 10;
   cpu.l2_bytes = cache_bytes(2) ? cache_bytes(2) : 256 << 10;
   cpu.l3_bytes = cache_bytes(3) ? cache_bytes(3) : cpu.l2_bytes;
@@ -72,9 +79,24 @@ CacheGeometry cache_geometry(int level, CacheKind kind) {
   return cache;
 }
 
-const CpuInfo& cpu_info() {
-  static const CpuInfo info = probe();
-  return info;
+namespace {
+CpuInfo& info() {
+  static CpuInfo known = probe();
+  return known;
+}
+}  // namespace
+
+const CpuInfo& cpu_info() { return info(); }
+
+bool keep_to_share(size_t part, size_t of) {
+  HONE_CHECK(part < of, "one of the shares");
+  const std::vector<std::vector<int>> all = cores();
+  if (all.size() < of) return false;
+  std::vector<int> mine;
+  for (size_t core = all.size() * part / of; core < all.size() * (part + 1) / of; ++core) mine.insert(mine.end(), all[core].begin(), all[core].end());
+  if (!keep_to(mine)) return false;
+  info().threads = allowed_cpus();
+  return true;
 }
 
 std::string cpu_key(const CpuInfo& cpu) {

@@ -1,5 +1,5 @@
 // What the CPU under us is: model, threads, caches, vector width. Read once from /proc and /sys.
-// Immutable; thread-safe.
+// Immutable but for keep_to_share(); thread-safe.
 #pragma once
 #include <string>
 
@@ -18,6 +18,11 @@ struct CpuInfo {
   std::string isa;            ///< "avx512", "avx2", "sse2", …
 };
 [[nodiscard]] const CpuInfo& cpu_info();
+
+/// This process runs from now on on one of so many nearly equal shares of its cores, and cpu_info() counts that share's threads: for one of
+/// several processes that would otherwise each begin as many threads as there are CPUs. While it has one thread only. False, and nothing is
+/// changed, where there are fewer cores than shares.
+bool keep_to_share(size_t part, size_t of);
 
 /// One cache as a model of caches takes it.
 struct CacheGeometry {
