@@ -149,7 +149,10 @@ inline long long __double_as_longlong(double v) { return __hone_bits<long long>(
 inline double __longlong_as_double(long long v) { return __hone_bits<double>(v); }
 #include "hone/simt/convert.h"
 
-template <class T> inline T __ldg(const T* p) { return *p; }
+template <class T> inline T __ldg(const T* p) {
+  hone_simt_read_only(p, sizeof(T));
+  return *p;
+}
 template <class T> inline T __ldca(const T* p) { return *p; }
 template <class T> inline T __ldcs(const T* p) { return *p; }
 template <class T> inline T __ldcg(const T* p) { return *p; }
