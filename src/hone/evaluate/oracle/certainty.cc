@@ -138,6 +138,14 @@ bool is_once_computed(const Step& step, size_t k) {
          std::ranges::all_of(from.operands, [&](int id) { return step.facts[static_cast<size_t>(id)].exact; });
 }
 
+bool is_whole_before(const Step& step, size_t k) {
+  const Prim op = step.node().prim;
+  const bool decides = rounds_or_compares(op) ? op != Prim::kCast || !task::is_float(step.node().type.dtype) : op == Prim::kMod || op == Prim::kFloorDiv;
+  return decides && step.operand_fact(k).whole && task::is_float(step.graph.graph.node(step.node().operands[k]).type.dtype);
+}
+
+bool stays_whole(double scale) { return scale * kUnit < 0.5; }
+
 bool is_held(task::DType type, double value) { return round_to(type, value) == value && std::abs(value) >= task::smallest_normal(type); }
 
 Tensor settled(const Step& step, const Tensor& result, std::span<const Tensor> operands) {

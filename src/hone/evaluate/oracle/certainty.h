@@ -24,6 +24,12 @@ void settle_elementwise(const Step& step, int64_t count, const double* x, const 
 [[nodiscard]] bool is_once_computed(const Step& step, size_t k);
 [[nodiscard]] bool is_held(task::DType type, double value);
 
+/// Whether operand `k` of a step that decides is whole in every program. It moves by one or not at all then: a scale below half of
+/// that is what an operation counts for its own rounding, which leaves such a number as it is. (A number too large for its type to have
+/// its neighbours counts half of one, and a rounding that may go either way a whole one.)
+[[nodiscard]] bool is_whole_before(const Step& step, size_t k);
+[[nodiscard]] bool stays_whole(double scale);
+
 /// For reductions, scans, contractions and the like: sure where no operand holds anything that is unsure.
 [[nodiscard]] Tensor settled(const Step& step, const Tensor& result, std::span<const Tensor> operands);
 

@@ -222,6 +222,30 @@ TEST(Scale, a_whole_number_moves_by_all_that_a_rounding_on_the_way_does) {
   EXPECT_LE(allowed, 4096);
 }
 
+TEST(Scale, a_whole_number_is_sure_where_no_rounding_decides) {
+  // 2.4 and 2.6 are 2 and 3 for every program, whatever the quotients lost; 2.5 may go either way, and stays so.
+  for (const char* formula : {"y = i32(round(x / g))", "y = i32(clamp(round(x / g), -100, 100))", "y = i32(trunc(round(x / g)) - 1.0)",
+                              "y = round(x / g) == 3.0", "y = i32(where(g > 0, floor(x / g + 0.5), 0.0))", "y = i32(max(round(stack([x / g, x / g], axis=0)), axis=0) % 8.0)"}) {
+    SCOPED_TRACE(formula);
+    Case c(formula, {"x=f32[3]", "g=f32[3]"});
+    c.set(0, {12, 13, 5}), c.set(1, {5, 5, 2});
+    const Answer y = c.answer();
+    EXPECT_EQ(y.scale[0], 0);
+    EXPECT_EQ(y.scale[1], 0);
+    EXPECT_GE(y.scale[2], 1);
+  }
+}
+
+TEST(Scale, a_whole_number_that_its_type_does_not_hold_is_not_sure) {
+  // 257 is none of bf16's: who rounds as the types say has 256 there, and 255 after the subtraction.
+  for (const char* formula : {"y = i32(bf16(n) + bf16(m))", "y = i32((bf16(n) + bf16(m)) - bf16(m))", "y = bf16(n) + bf16(m) == 257.0"}) {
+    SCOPED_TRACE(formula);
+    Case c(formula, {"n=i32[1]", "m=i32[1]"});
+    c.set(0, {256}), c.set(1, {1});
+    EXPECT_GE(c.answer().scale[0], 1);
+  }
+}
+
 TEST(Scale, zero_times_what_is_infinite_in_f16_is_nobodys_to_say) {
   // A gate that is shut to the last bit, and a value that f16 does not hold: NaN for a program as its types say.
   Case c("y = sigmoid(g * 60000.0) * (x * x)", {"x=f16[2]", "g=f16[2]"});

@@ -61,6 +61,24 @@ bool is_exact(const Node& node, const task::Graph& graph, const std::vector<Node
                      [&](int k) { return facts[static_cast<size_t>(k)].exact; });
 }
 
+/// Every program has whole numbers there: integers and truth values, what was rounded to them, and what is made of such without a fraction.
+/// Rounding to a type leaves whole numbers whole.
+bool is_whole(const Node& node, const std::vector<NodeFacts>& facts) {
+  if (!task::is_float(node.type.dtype)) return true;
+  switch (node.prim) {
+    case Prim::kFloor: case Prim::kCeil: case Prim::kRound: case Prim::kTrunc: case Prim::kSign: case Prim::kFloorDiv: case Prim::kSymbol: return true;
+    case Prim::kConstant: case Prim::kPad:
+      if (const double value = number_attr(node, "value"); std::trunc(value) != value) return false;
+      break;
+    case Prim::kCast: case Prim::kNeg: case Prim::kAbs: case Prim::kAdd: case Prim::kSub: case Prim::kMul: case Prim::kMod: case Prim::kMaximum: case Prim::kMinimum: case Prim::kWhere:
+    case Prim::kBroadcast: case Prim::kReshape: case Prim::kTranspose: case Prim::kSlice: case Prim::kConcat: case Prim::kFlip:
+    case Prim::kSum: case Prim::kMax: case Prim::kMin: case Prim::kCumMax: case Prim::kCumMin: case Prim::kSort: case Prim::kGather: case Prim::kTakeAlongAxis:
+      break;
+    default: return false;
+  }
+  return std::ranges::all_of(node.operands, [&](int k) { return facts[static_cast<size_t>(k)].whole; });
+}
+
 /// Nodes that are results as they stand: outputs that nothing reads, and what is only laid out anew into such.
 std::vector<bool> results_of(const task::Graph& graph) {
   std::vector<bool> result(graph.nodes.size(), false), read(graph.nodes.size(), false);
@@ -140,6 +158,7 @@ std::vector<NodeFacts> facts_of(const task::ConcreteGraph& graph, task::Track tr
     facts.push_back({.exact = exact,
                      .open = whole.open || open_below,
                      .narrow = narrow,
+                     .whole = is_whole(node, facts),
                      .unit = unit,
                      .own = adds && !results[id] ? kGoingOn * unit : own_roundings(node, unit),
                      .operands = narrow && convolves && track == task::Track::kAsPytorch

@@ -19,6 +19,7 @@ struct NodeFacts {
   bool exact = false;   ///< no rounding lies behind it: inputs, and what only copies or picks them
   bool open = false;    ///< some values may hang on integers that are nobody's to say (integer_range.h): their scale is infinite
   bool narrow = false;  ///< computed in fp32 when the arithmetic is not exact
+  bool whole = false;   ///< whole numbers (or no numbers) in every program, however it rounds
   /// Unit roundoff over kUnit of its type, or of the track's where that is coarser; 0 for integers and
   /// bools.
   double unit = 0;

@@ -29,6 +29,7 @@ class Source {
         walk_(tensor_, step.operand_shape(k), step.box),
         exact_factor_(task::info_of(step.node().prim).is(task::PrimInfo::kTerms) ? step.fact().unit : 0.0),
         once_(is_once_computed(step, k)),
+        whole_(is_whole_before(step, k)),
         type_(step.graph.graph.node(step.node().operands[k]).type.dtype) {}
 
   const double* value(int64_t begin, int64_t count) {
@@ -36,7 +37,7 @@ class Source {
   }
   /// After value() of the same chunk.
   const double* scale(int64_t begin, int64_t count) {
-    if (tensor_.scale) return once_ ? without_held(fetch(tensor_.scale, begin, count, scale_chunk_), count) : fetch(tensor_.scale, begin, count, scale_chunk_);
+    if (tensor_.scale) return sure_of(fetch(tensor_.scale, begin, count, scale_chunk_), count);
     kernels().magnitude(count, value_, exact_factor_, scale_chunk_.data());
     if (exact_factor_ == 0) std::fill_n(scale_chunk_.begin(), count, 0.0);  // not 0 * inf
     return scale_chunk_.data();
@@ -44,8 +45,11 @@ class Source {
   [[nodiscard]] bool exact() const { return tensor_.scale == nullptr; }
 
  private:
-  const double* without_held(const double* scale, int64_t count) {
-    for (int64_t i = 0; i < count; ++i) scale_chunk_[static_cast<size_t>(i)] = is_held(type_, value_[i]) ? 0 : scale[i];
+  /// 0 where every program has the same number.
+  const double* sure_of(const double* scale, int64_t count) {
+    if (!once_ && !whole_) return scale;
+    for (int64_t i = 0; i < count; ++i)
+      scale_chunk_[static_cast<size_t>(i)] = (once_ && is_held(type_, value_[i])) || (whole_ && std::isfinite(value_[i]) && stays_whole(scale[i])) ? 0 : scale[i];
     return scale_chunk_.data();
   }
   const double* fetch(const double* data, int64_t begin, int64_t count, Chunk& chunk) const {
@@ -57,7 +61,7 @@ class Source {
   const Tensor& tensor_;
   Walk walk_;
   double exact_factor_;
-  bool once_;
+  bool once_, whole_;
   DType type_;
   const double* value_ = nullptr;
   Chunk value_chunk_, scale_chunk_;

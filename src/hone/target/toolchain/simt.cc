@@ -62,6 +62,8 @@ class SimtToolchain final : public Toolchain {
     std::vector<std::string> argv = common(*device, "-O2");
     argv.insert(argv.end(), {"-g1", "-gdwarf-4", "-fno-vectorize", "-fno-slp-vectorize", "-Wno-unused-value", "-Wno-unknown-attributes",
                              "-Wno-unknown-pragmas", "-Wno-ignored-attributes", "-Werror=date-time", "-I" + (headers_ / "hone/simt/shim").string()});
+    // Variables that are never set hold NaN, and not the zero that an emulated thread's fresh stack would have: a register holds anything.
+    argv.emplace_back("-ftrivial-auto-var-init=pattern");
     if (options.sanitize) {
       for (const std::string_view flag : kSanitizerFlags) argv.emplace_back(flag);
       argv.emplace_back("-fno-sanitize=float-cast-overflow");

@@ -20,9 +20,16 @@ inline void raw_store(T* p, T v) {
   __atomic_store_n(reinterpret_cast<W*>(p), w, __ATOMIC_RELAXED);
 }
 
+constexpr bool is_for_the_block(const char* name) {
+  for (; *name; ++name)
+    if (__builtin_strcmp(name, "_block") == 0) return true;
+  return false;
+}
+
 /// Puts change(old) where old was; returns old.
-template <class T, class Change>
+template <bool kForTheBlock = false, class T, class Change>
 inline T modify(T* p, Change change) {
+  if constexpr (kForTheBlock) hone_simt_for_the_block(p, sizeof(T));
   hone_simt_atomic(p, sizeof(T), 1, 1);
   const T old = raw_load(p);
   const T now = change(old);
@@ -34,7 +41,7 @@ inline T modify(T* p, Change change) {
 }  // namespace hone::simt
 
 #define HONE_ATOMIC(NAME, T, EXPRESSION) \
-  inline T NAME(T* p, std::type_identity_t<T> v) { return hone::simt::modify(p, [v](T old) -> T { return EXPRESSION; }); }
+  inline T NAME(T* p, std::type_identity_t<T> v) { return hone::simt::modify<hone::simt::is_for_the_block(#NAME)>(p, [v](T old) -> T { return EXPRESSION; }); }
 #define HONE_ATOMIC_ALIAS(NAME) HONE_ATOMIC_ALL(NAME) HONE_ATOMIC_ALL(NAME##_block) HONE_ATOMIC_ALL(NAME##_system)
 
 #define HONE_ATOMIC_INTEGERS(NAME, EXPRESSION)       \
@@ -60,7 +67,7 @@ inline T modify(T* p, Change change) {
   HONE_ATOMIC(atomicDec##SCOPE, unsigned, old == 0 || old > v ? v : old - 1)        \
   template <class T>                                                                \
   inline T atomicCAS##SCOPE(T* p, std::type_identity_t<T> expected, std::type_identity_t<T> v) { \
-    return hone::simt::modify(p, [=](T old) -> T { return old == expected ? v : old; });         \
+    return hone::simt::modify<hone::simt::is_for_the_block(#SCOPE)>(p, [=](T old) -> T { return old == expected ? v : old; }); \
   }
 HONE_ATOMIC_SCOPES()
 HONE_ATOMIC_SCOPES(_block)

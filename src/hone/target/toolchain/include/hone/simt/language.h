@@ -40,6 +40,8 @@ HONE_SIMT_CALL int hone_simt_barrier(int predicate, int line);
 HONE_SIMT_CALL uint64_t hone_simt_collective(int kind, uint64_t mask, uint64_t value, int param, int width, int line);
 HONE_SIMT_CALL void hone_simt_atomic(const void* p, int bytes, int write, int read);
 HONE_SIMT_CALL void hone_simt_atomic_done(int changed);
+HONE_SIMT_CALL void hone_simt_read_only(const void* p, int bytes);
+HONE_SIMT_CALL void hone_simt_for_the_block(const void* p, int bytes);
 HONE_SIMT_CALL void hone_simt_fence();
 HONE_SIMT_CALL void hone_simt_near_fence();
 HONE_SIMT_CALL void hone_simt_pause();

@@ -51,6 +51,9 @@ inline float __frcp_rn(float a) { return 1.0f / a; }
 inline float __frsqrt_rn(float a) { return 1.0f / sqrtf(a); }
 inline float __fsqrt_rn(float a) { return sqrtf(a); }
 inline float __fdiv_rn(float a, float b) { return a / b; }
+inline double __drcp_rn(double a) { return 1.0 / a; }
+inline double __dsqrt_rn(double a) { return sqrt(a); }
+inline double __ddiv_rn(double a, double b) { return a / b; }
 // Rounded by themselves: never contracted into a fused operation, neither with what comes before nor with what comes
 // after. On the emulator's processor the compiler's last stages fuse whatever they see side by side, pragma or not: so they
 // see neither where operands come from nor where the result goes.
@@ -76,6 +79,7 @@ inline float __fadd_rn(float a, float b) HONE_ALONE(float, a + b)
 inline float __fsub_rn(float a, float b) HONE_ALONE(float, a - b)
 inline float __fmul_rn(float a, float b) HONE_ALONE(float, a * b)
 inline double __dadd_rn(double a, double b) HONE_ALONE(double, a + b)
+inline double __dsub_rn(double a, double b) HONE_ALONE(double, a - b)
 inline double __dmul_rn(double a, double b) HONE_ALONE(double, a * b)
 #undef HONE_ALONE
 inline float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }
@@ -134,6 +138,10 @@ inline unsigned __funnelshift_l(unsigned lo, unsigned hi, unsigned n) { n &= 31;
 inline unsigned __funnelshift_r(unsigned lo, unsigned hi, unsigned n) { n &= 31; return n ? lo >> n | hi << (32 - n) : lo; }
 inline int __mulhi(int a, int b) { return static_cast<int>(static_cast<long long>(a) * b >> 32); }
 inline unsigned __umulhi(unsigned a, unsigned b) { return static_cast<unsigned>(static_cast<unsigned long long>(a) * b >> 32); }
+inline long long __mul64hi(long long a, long long b) { return static_cast<long long>(static_cast<__int128>(a) * b >> 64); }
+inline unsigned __sad(int a, int b, unsigned c) { return c + (a < b ? static_cast<unsigned>(b) - static_cast<unsigned>(a) : static_cast<unsigned>(a) - static_cast<unsigned>(b)); }
+inline unsigned __usad(unsigned a, unsigned b, unsigned c) { return c + (a < b ? b - a : a - b); }
+inline unsigned __umul24(unsigned a, unsigned b) { return (a & 0xffffff) * (b & 0xffffff); }
 inline int __mul24(int a, int b) { return (a << 8 >> 8) * (b << 8 >> 8); }
 inline int __dp4a(int a, int b, int c) {
   for (int i = 0; i < 4; ++i) c += static_cast<signed char>(a >> 8 * i) * static_cast<signed char>(b >> 8 * i);
@@ -149,7 +157,10 @@ inline long long __double_as_longlong(double v) { return __hone_bits<long long>(
 inline double __longlong_as_double(long long v) { return __hone_bits<double>(v); }
 #include "hone/simt/convert.h"
 
-template <class T> inline T __ldg(const T* p) { return *p; }
+template <class T> inline T __ldg(const T* p) {
+  hone_simt_read_only(p, sizeof(T));
+  return *p;
+}
 template <class T> inline T __ldca(const T* p) { return *p; }
 template <class T> inline T __ldcs(const T* p) { return *p; }
 template <class T> inline T __ldcg(const T* p) { return *p; }

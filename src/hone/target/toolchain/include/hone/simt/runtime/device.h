@@ -39,6 +39,21 @@ HONE_SIMT_API void hone_simt_atomic(const void* p, int bytes, int write, int rea
   hone::simt::access(p, bytes, write != 0, read != 0, hone::simt::Access::kAtomic, __builtin_return_address(0));
 #endif
 }
+/// Before a load by __ldg, and before an atomic access of the block's scope.
+HONE_SIMT_API void hone_simt_read_only(const void* p, int bytes) {
+#if defined(HONE_SIMT_ASAN)
+  static_cast<void>(p), static_cast<void>(bytes);
+#else
+  hone::simt::read_only(p, bytes, __builtin_return_address(0));
+#endif
+}
+HONE_SIMT_API void hone_simt_for_the_block(const void* p, int bytes) {
+#if defined(HONE_SIMT_ASAN)
+  static_cast<void>(p), static_cast<void>(bytes);
+#else
+  hone::simt::for_the_block(p, bytes, __builtin_return_address(0));
+#endif
+}
 /// After an atomic access; `changed`: memory holds something else now.
 HONE_SIMT_API void hone_simt_atomic_done(int changed) {
   hone::simt::m.held = false;

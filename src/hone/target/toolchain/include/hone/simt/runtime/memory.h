@@ -176,6 +176,37 @@ inline void aligned(const void* p, int64_t n, const void* where) {
     misaligned(reinterpret_cast<uintptr_t>(p), n, offset_of(where));
 }
 
+/// What this launch wrote last to words of outputs and workspaces at p: each(cell) for those that it wrote.
+template <class Each>
+inline void each_written(const void* p, int64_t n, Each each) {
+  for (uint32_t i = 0; i < m.context->buffers; ++i) {
+    const Buffer& b = m.context->buffer[i];
+    const int64_t offset = static_cast<const char*>(p) - b.base;
+    if (offset < 0 || offset + n > b.bytes || !m.shadow[i].cells) continue;
+    for (int64_t word = offset >> 2; word <= (offset + n - 1) >> 2; ++word)
+      if (m.shadow[i].cells[word].w_time > m.began) each(m.shadow[i].cells[word]);
+    return;
+  }
+}
+
+/// A load by way of the cache for what no thread writes while the kernel runs: it may hold what was there before.
+inline void read_only(const void* p, int64_t n, const void* where) {
+  if (!m.thread) return;
+  each_written(p, n, [&](const Cell& c) {
+    Text text;
+    text << "reads by __ldg what this launch writes: that is for memory which stays as it is while a kernel runs";
+    found(Finding::kUndefined, text, m.thread, offset_of(where), 0, c.w_pc);
+  });
+}
+
+/// Before an atomic access that is one for its block alone: beside another block's it is a plain one.
+inline void for_the_block(const void* p, int64_t n, const void* where) {
+  if (!m.thread) return;
+  each_written(p, n, [&](const Cell& c) {
+    if (distance(c.w_who, m.me) == 3 && !ordered(c.w_who, c.w_time, level_of(c.w_who), false)) race(c.w_who, true, true, offset_of(where), c.w_pc, "memory");
+  });
+}
+
 }  // namespace hone::simt
 
 #if !defined(HONE_SIMT_ASAN)
