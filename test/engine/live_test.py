@@ -278,14 +278,14 @@ def resume_to_the_end(hone, run, evaluations):
 
 def interrupt_test(hone, resume_all):
     adopt_orphans()
-    evaluations = 6 if resume_all else 4
+    evaluations = 6
     # While it searches: ends with the champion so far.
-    run, status, seconds = interrupted_run(hone, evaluations, lambda r: len(screened_of(hone, r)) >= evaluations // 2)
+    run, status, seconds = interrupted_run(hone, evaluations, lambda r: len(screened_of(hone, r)) >= 3)
     text = hone.output()
     expect(status == 0, f"status {status}:\n{text}")
     expect("champion" in text and "interrupted" in text, f"no champion was announced:\n{text}")
     expect(hone.runs()[-1][1] == "interrupted", f"the archive says {hone.runs()[-1][1]}")
-    expect(evaluations // 2 <= len(screened_of(hone, run)) < evaluations, "the interruption did not end the search")
+    expect(3 <= len(screened_of(hone, run)) < evaluations, "the interruption did not end the search")
     print(f"Ctrl-C while searching: champion after {seconds:.1f} s")
     resume_to_the_end(hone, run, evaluations)
 
@@ -299,7 +299,7 @@ def interrupt_test(hone, resume_all):
         resume_to_the_end(hone, run, evaluations)
 
     # Twice: at once, without a trial; resumable all the same.
-    run, status, seconds = interrupted_run(hone, evaluations, lambda r: len(screened_of(hone, r)) >= evaluations // 2, times=2)
+    run, status, seconds = interrupted_run(hone, evaluations, lambda r: len(screened_of(hone, r)) >= 3, times=2)
     expect(status >= 0, f"died by signal {-status}:\n{hone.output()}")
     expect(hone.runs()[-1][1] == "interrupted", f"the archive says {hone.runs()[-1][1]}:\n{hone.output()}")
     print(f"Ctrl-C twice: ended with status {status} after {seconds:.1f} s")
@@ -307,10 +307,10 @@ def interrupt_test(hone, resume_all):
         resume_to_the_end(hone, run, evaluations)
 
 
-def together_test(hone, evaluations):
+def together_test(hone):
     tasks = [SOFTMAX, ["-e", "y = x * rsqrt(mean(x * x, axis=-1, keepdims=true) + 1e-5)", "-i", "x=f32[64,250]",
                        "--opponents", "naive"]]
-    processes = [subprocess.Popen([hone.program, "optimize", *task, "--budget", f"{evaluations}evals"], cwd=hone.folder,
+    processes = [subprocess.Popen([hone.program, "optimize", *task, "--budget", "6evals"], cwd=hone.folder,
                                   env=hone.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                   stderr=subprocess.STDOUT, text=True) for task in tasks]
     wait_until(lambda: hone.runs() and len(hone.events(hone.runs()[0][0])) >= 2, "the first run", processes[0])
@@ -326,7 +326,7 @@ def together_test(hone, evaluations):
     expect(len({run["task"] for run in listed} | {run["run"] for run in listed}) >= 3, "the same run twice")
     for run in listed:
         check_events([], hone.events(run["run"]), run["run"])
-        check_finished(hone, run["run"], evaluations)
+        check_finished(hone, run["run"], 6)
     print("two runs on one archive at once: both finished")
 
 
@@ -372,7 +372,7 @@ def main():
             elif arguments.test == "interrupt":
                 interrupt_test(hone, arguments.resume_all)
             else:
-                together_test(hone, max(1, arguments.evaluations // 2))
+                together_test(hone)
         except Failure as failure:
             print(f"FAILED: {failure}")
             return 1
