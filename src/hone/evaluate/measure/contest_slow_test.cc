@@ -20,17 +20,16 @@ TEST(Contest, ALargeDifferenceIsCalledThroughRoughProcesses) {
   EXPECT_GE(called, kTrials * 95 / 100) << called;
 }
 
-void expect_equals_rarely_called(int trials) {
+TEST(LongContest, EqualsAreRarelyCalled) {
   int called = 0;
-  for (uint64_t seed = 0; seed < static_cast<uint64_t>(trials); ++seed) {
+  constexpr int kTrials = 300;
+  for (uint64_t seed = 0; seed < kTrials; ++seed) {
     FakeArena a = arena({{.luck = 0.05}, {.wild_share = 0.1, .wild = 4}}, seed);
     const ContestResult r = play(a, 2, options(20), seed);
     for (const Standing& s : r.opponents) called += s.comparer->decision() == Comparison::kFaster;
   }
-  EXPECT_LE(called, 2 * trials / 100) << called;
+  EXPECT_LE(called, 2 * kTrials / 100) << called;
 }
-TEST(Contest, EqualsAreRarelyCalled) { expect_equals_rarely_called(100); }
-TEST(LongContest, EqualsAreRarelyCalled) { expect_equals_rarely_called(300); }
 
 }  // namespace
 }  // namespace hone::evaluate
