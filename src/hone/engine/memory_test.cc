@@ -18,7 +18,7 @@ using testing::Bench;
 using testing::must;
 
 constexpr int kBudget = 40;
-constexpr uint64_t kSeeds = 5;   ///< in `make check-long` twice as many
+constexpr uint64_t kSeeds = 10;
 /// Share of all effects that a sibling task has in common.
 constexpr double kKinship = 0.9;
 
@@ -69,9 +69,9 @@ struct Ratios {
   std::vector<double> second, second_shuffled, sibling, sibling_shuffled;
 };
 
-Ratios ratios(uint64_t seeds) {
+Ratios ratios() {
   Ratios all;
-  for (uint64_t seed = 1; seed <= seeds; ++seed) {
+  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
     Bench first, alone;
     set_up(first, seed, false);
     must(first.start(asked(seed)));
@@ -99,19 +99,17 @@ double median(std::vector<double> values) {
   return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
 }
 
-void expect_saved_evaluations(uint64_t seeds) {
-  const Ratios r = ratios(seeds);
+TEST(MemoryTest, saves_evaluations_on_the_same_and_on_a_sibling_task_and_shuffled_lessons_do_not) {
+  const Ratios r = ratios();
   fmt::print("evaluations to 95 % of the champion over those of a run that knows nothing, {} tasks, medians: second run {:.2f}, shuffled {:.2f}; "
              "sibling {:.2f}, shuffled {:.2f} (each: {:.2f} | {:.2f})\n",
-             seeds, median(r.second), median(r.second_shuffled), median(r.sibling), median(r.sibling_shuffled), fmt::join(r.sibling, " "),
+             kSeeds, median(r.second), median(r.second_shuffled), median(r.sibling), median(r.sibling_shuffled), fmt::join(r.sibling, " "),
              fmt::join(r.sibling_shuffled, " "));
   EXPECT_LE(median(r.second), 0.4);
   EXPECT_LE(median(r.sibling), 0.4);
   EXPECT_GT(median(r.second_shuffled), 0.4);
   EXPECT_GT(median(r.sibling_shuffled), 0.4);
 }
-TEST(MemoryTest, saves_evaluations_on_the_same_and_on_a_sibling_task_and_shuffled_lessons_do_not) { expect_saved_evaluations(kSeeds); }
-TEST(LongMemoryTest, saves_evaluations_on_the_same_and_on_a_sibling_task_and_shuffled_lessons_do_not) { expect_saved_evaluations(2 * kSeeds); }
 
 TEST(MemoryTest, is_silent_where_nothing_is_known_or_nothing_is_asked) {
   Bench first;
