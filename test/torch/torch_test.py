@@ -91,7 +91,6 @@ def cases():
             near(fast(x), module(x))
             module.shift = torch.randn(512)
             near(fast(x), module(x))
-            near(fast(x.t()), module(x.t()))
             again = compiled(module, when="never")
             near(again(x), module(x))
             assert hone_torch.report(module).graphs[-1]["state"] == "done"
@@ -102,6 +101,7 @@ def cases():
         fast = compiled(module, budget="6s")
         with torch.no_grad():
             near(fast(x), module(x))
+            near(fast(x.t()), module(x.t()))
         module(x).sum().backward()
         gradient, module.scale.grad = module.scale.grad, None
         fast(x).sum().backward()

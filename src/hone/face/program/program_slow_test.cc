@@ -311,7 +311,7 @@ TEST(ProgramTest, LongExamplesGiveWhatTheirModulesGive) {
 
 const std::string kLevel3 = HONE_SOURCE_DIR "/programs/kernelbench/level3/";
 
-TEST(ProgramTest, ALoopWhoseStepsAreOneTaskGivesWhatItsModuleGives) {
+TEST(ProgramTest, LongALoopWhoseStepsAreOneTaskGivesWhatItsModuleGives) {
   SKIP_WITHOUT_TORCH();
   Captured all = captured({kLevel3 + "34_VanillaRNNHidden.py", "small"});
   ASSERT_TRUE(all.session);
