@@ -13,6 +13,7 @@
 #include <future>
 #include <iterator>
 #include <optional>
+#include <thread>
 
 #include "hone/evaluate/baseline/pytorch_opponents.h"
 #include "hone/evaluate/baseline/pytorch_testing.h"
@@ -232,7 +233,12 @@ void expect_shared_and_replaced(bool compiled) {
   const auto first = PytorchHost::shared(2, false, compiled ? PytorchHost::Readiness::kCompiler : PytorchHost::Readiness::kImported);
   ASSERT_TRUE(first) << first.error().to_string();
   EXPECT_EQ(*first, *PytorchHost::shared(2));
-  const std::vector<int> pythons = own_pythons();
+  std::vector<int> pythons;
+  // What is only imported is not waited for: until the process is a Python.
+  for (int tries = 0; pythons.empty() && tries < 600; ++tries) {
+    if (tries > 0) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    pythons = own_pythons();
+  }
   ASSERT_EQ(pythons.size(), 1U);
   EXPECT_FALSE(PytorchHost::forget_ended(*first));
   kill(pythons.front(), SIGKILL);
