@@ -62,7 +62,6 @@ void expect_stored_as_loaded(const std::vector<int>& words) {
   }
   EXPECT_GE(kernels, 8 * static_cast<int>(words.size()));
 }
-TEST(CardWords, WhatIsLoadedAsWordsIsStoredAsWords) { expect_stored_as_loaded({4}); }
 TEST(LongCardWords, WhatIsLoadedAsWordsIsStoredAsWords) { expect_stored_as_loaded({4, 2}); }
 
 }  // namespace

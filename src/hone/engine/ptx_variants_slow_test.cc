@@ -81,12 +81,12 @@ class PtxVariants : public ::testing::Test {
   std::unique_ptr<target::Toolchain> toolchain_;
 };
 
-/// The first kernel of each family: every second one in `make check`.
+/// The first kernel of each family: every fourth one in `make check`.
 class PtxVariantsOfFamilies : public PtxVariants {
  protected:
   void expect_families(size_t each);
 };
-TEST_F(PtxVariantsOfFamilies, FirstKernels) { expect_families(2); }
+TEST_F(PtxVariantsOfFamilies, FirstKernels) { expect_families(4); }
 TEST_F(PtxVariantsOfFamilies, LongFirstKernels) { expect_families(1); }
 
 void PtxVariantsOfFamilies::expect_families(size_t each) {

@@ -115,7 +115,7 @@ TEST_P(SuitesAgainstPytorch, PytorchPassesTheGateAtTiny) {
   }
 }
 
-TEST(KernelBenchLevel2, ItsModulesPassTheGateAtTiny) {
+TEST(LongKernelBenchLevel2, ItsModulesPassTheGateAtTiny) {
   SKIP_WITHOUT_TORCH();
   const auto facts = base::read_file(HONE_SOURCE_DIR "/test/cases/suites/kernelbench_level2.json");
   ASSERT_TRUE(facts.has_value());

@@ -332,7 +332,7 @@ void expect_loop_is_right(const char* function) {
   for (const auto& output : *outputs) EXPECT_EQ(accuracy_reason(output, {}), "");
 }
 
-TEST(ProgramTest, ConstantsAreKnownToTheirTasks) {
+TEST(ProgramTest, LongConstantsAreKnownToTheirTasks) {
   SKIP_WITHOUT_TORCH();
   const auto folder = base::ScratchDirectory::create("constants");
   ASSERT_TRUE(folder);
