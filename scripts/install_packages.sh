@@ -35,6 +35,7 @@ check_packages=(
   librapidcheck-dev    # property tests
   python3              # test runners (standard library only)
   python3-venv         # the environment that PyTorch is installed into
+  make                 # the short commands
 )
 
 # More to compare with and to build with; hone runs without them, and tests that need them skip. Of
@@ -96,11 +97,15 @@ apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Loc
      -o Acquire::Retries=3)
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
+# The lists of packages are asked for once, and not by each of two calls within the hour.
+asked=/run/hone-apt-update
+are_lists_fresh() { [[ -n $(find "$asked" -mmin -60 2>/dev/null) && -n $(find /var/lib/apt/lists -maxdepth 1 -name '*_Packages*' -print -quit) ]]; }
+update() { "${apt[@]}" update && { "${as_root[@]}" touch "$asked" || true; }; }
 if ((${#missing[@]} > 0)); then
   echo "hone: installing ${#missing[@]} Debian packages: ${missing[*]}"
-  "${apt[@]}" update
-else
-  "${apt[@]}" update >"$log" 2>&1 || true
+  are_lists_fresh || update
+elif ! are_lists_fresh; then
+  update >"$log" 2>&1 || true
 fi
 # Dpkg's hundreds of lines are of interest only when it fails.
 if ((${#missing[@]} > 0)) && ! "${apt[@]}" install -y --no-install-recommends "${missing[@]}" </dev/null >"$log" 2>&1; then

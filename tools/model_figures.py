@@ -20,6 +20,7 @@ carried there; tools/ask_by_file.py --later is a model for that. --kernels-only 
     model_figures.py --self-test
 """
 import argparse
+import concurrent.futures
 import json
 import math
 import os
@@ -194,7 +195,9 @@ def self_test():
         elsewhere = home / "elsewhere"
         elsewhere.mkdir()
         time.sleep(0.5)
-        said = [idle(quiet.pid, elsewhere, 2), idle(busy.pid, elsewhere, 2), idle(writes.pid, home, 2), idle(alone.pid, elsewhere, 2)]
+        looked_at = [(quiet, elsewhere), (busy, elsewhere), (writes, home), (alone, elsewhere)]
+        with concurrent.futures.ThreadPoolExecutor(len(looked_at)) as pool:
+            said = list(pool.map(lambda one: idle(one[0].pid, one[1], 2), looked_at))
         started = [*below(quiet.pid), *below(busy.pid)]
         for process in (quiet, busy, writes, alone):
             end_all(process.pid)

@@ -91,11 +91,17 @@ def cases():
             near(fast(x), module(x))
             module.shift = torch.randn(512)
             near(fast(x), module(x))
-            near(fast(x.t()), module(x.t()))
             again = compiled(module, when="never")
             near(again(x), module(x))
             assert hone_torch.report(module).graphs[-1]["state"] == "done"
             assert hone_torch.report(module).used[-1:] == report.used[-1:]
+
+    def gradients():
+        module, x = Norm(), torch.randn(512, 512)
+        fast = compiled(module, budget="6s")
+        with torch.no_grad():
+            near(fast(x), module(x))
+            near(fast(x.t()), module(x.t()))
         module(x).sum().backward()
         gradient, module.scale.grad = module.scale.grad, None
         fast(x).sum().backward()
@@ -510,7 +516,7 @@ def cases():
             near(torch.load(file.name, weights_only=False)(x), wanted)
 
     return {name: function for name, function in locals().items() if callable(function) and function.__name__ in
-            ("inference", "nested", "training", "shapes", "models", "dynamic", "later", "off", "autocast", "aliases", "refused", "package", "kinds", "model_new", "resume", "threads", "saved")}
+            ("inference", "gradients", "nested", "training", "shapes", "models", "dynamic", "later", "off", "autocast", "aliases", "refused", "package", "kinds", "model_new", "resume", "threads", "saved")}
 
 
 def main():

@@ -99,7 +99,7 @@ double median(std::vector<double> values) {
   return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
 }
 
-TEST(MemoryTest, saves_evaluations_on_the_same_and_on_a_sibling_task_and_shuffled_lessons_do_not) {
+TEST(LongMemoryTest, saves_evaluations_on_the_same_and_on_a_sibling_task_and_shuffled_lessons_do_not) {
   const Ratios r = ratios();
   fmt::print("evaluations to 95 % of the champion over those of a run that knows nothing, {} tasks, medians: second run {:.2f}, shuffled {:.2f}; "
              "sibling {:.2f}, shuffled {:.2f} (each: {:.2f} | {:.2f})\n",

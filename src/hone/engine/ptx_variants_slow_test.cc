@@ -10,6 +10,7 @@
 
 #include "hone/base/file.h"
 #include "hone/base/process/process.h"
+#include "hone/base/testing/covering.h"
 #include "hone/diagnose/profile/card_variants.h"
 #include "hone/engine/workbench.h"
 #include "hone/engine/testing/diagnosis_space.h"
@@ -80,7 +81,15 @@ class PtxVariants : public ::testing::Test {
   std::unique_ptr<target::Toolchain> toolchain_;
 };
 
-TEST_F(PtxVariants, OfTheFamiliesFirstKernels) {
+/// The first kernel of each family: every fourth one in `make check`.
+class PtxVariantsOfFamilies : public PtxVariants {
+ protected:
+  void expect_families(size_t each);
+};
+TEST_F(PtxVariantsOfFamilies, FirstKernels) { expect_families(4); }
+TEST_F(PtxVariantsOfFamilies, LongFirstKernels) { expect_families(1); }
+
+void PtxVariantsOfFamilies::expect_families(size_t each) {
   std::vector<Job> jobs;
   const auto add = [&](const char* compute, std::vector<std::string> inputs, const char* workload, std::vector<Without> has) {
     jobs.push_back(pattern_kernel(compute, inputs, workload));
@@ -95,7 +104,7 @@ TEST_F(PtxVariants, OfTheFamiliesFirstKernels) {
   add("y = max_pool2d(x, 3, stride=2, padding=1)", {"x=f32[N, C, H, W]"}, "N=16,C=64,H=128,W=128", {kGlobalStores});
   add("c = matmul(a, b)", {"a=f32[M, K]", "b=f32[K, N]"}, "M=2048,N=2048,K=2048", {kGlobalStores});
   add("y = mean(maximum(0, 1 - x * t))", {"x=f32[N, D]", "t=f32[N, D]"}, "N=4096,D=4096", {kGlobalLoads});
-  expect_all(std::move(jobs));
+  expect_all(base::testing::one_of_each(each, jobs));
 }
 
 /// Every kernel that was made slow on purpose, and every source of the families above: minutes.

@@ -84,7 +84,7 @@ TEST(Sweep, GoesOnWithTheRoundThatItWasIn) {
 }
 
 /// Kernels that users are shown compile and are right; that a helper of ours got another signature, they would find out.
-TEST(Sweep, ExamplesWork) {
+void expect_examples_work(int settings) {
   int examples = 0;
   for (const auto& entry : std::filesystem::directory_iterator(HONE_SOURCE_DIR "/examples/tuning")) {
     if (entry.path().extension() != ".cc") continue;
@@ -96,7 +96,7 @@ TEST(Sweep, ExamplesWork) {
     options.threads = 1, options.timings = 1, options.rounds = 1;
     int measured = 0;
     options.progress = [&](const SweepProgress&) { ++measured; };
-    options.interrupted = [&] { return measured >= 3; };
+    options.interrupted = [&] { return measured >= settings; };
     const SweepResult result = must(sweep(kernel, "example", task, must(target::local_toolchain()), options));
     EXPECT_EQ(result.first_refusal, "");
     EXPECT_EQ(timings(result.cache).size(), result.cache.points.size());
@@ -104,6 +104,8 @@ TEST(Sweep, ExamplesWork) {
   }
   EXPECT_EQ(examples, 5);
 }
+TEST(Sweep, ExamplesWork) { expect_examples_work(1); }
+TEST(LongSweep, ExamplesWork) { expect_examples_work(3); }
 
 }  // namespace
 }  // namespace hone::engine::sweep_slow_cases

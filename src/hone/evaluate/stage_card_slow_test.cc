@@ -29,7 +29,7 @@ TEST(StageOnACard, ALossIsReducedOnTheCard) {
   EXPECT_GT(p.parts_untouched(1), 2 * 525 - 8);
 }
 
-TEST(StageOnACard, StatisticsOfChannelsAreTheCardsAndTheSampleTheHosts) {
+TEST(LongStageOnACard, StatisticsOfChannelsAreTheCardsAndTheSampleTheHosts) {
   Played p("x = \"f32[N, C, L]\", w = \"f32[C]\", b = \"f32[C]\"", "y = batch_norm(x, w, b)", "N = 16, C = 8, L = 40000");
   p.stage->draw(0, Family::kShifted, 7);
   const int slots[] = {0};

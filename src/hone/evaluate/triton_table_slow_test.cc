@@ -106,7 +106,7 @@ void judge_all(const std::shared_ptr<target::Toolchain>& toolchain, std::vector<
   }
 }
 
-TEST(TritonTable, NoMissAndNoFalseAlarm) {
+TEST(LongTritonTable, NoMissAndNoFalseAlarm) {
   const auto bytes = base::read_file(kKept);
   ASSERT_TRUE(bytes) << bytes.error().to_string();
   const auto text = base::gunzip(*bytes, size_t{1} << 28, kKept);

@@ -40,7 +40,7 @@ TEST_P(Families, EveryOfferIsAccepted) {
 }
 
 std::string name_of_case(const testing::TestParamInfo<Case>& info) { return families_testing::test_name(info.param); }
-INSTANTIATE_TEST_SUITE_P(Cases, Families, testing::ValuesIn(families_testing::covering_cases(families_testing::By::kCpu)), name_of_case);
+INSTANTIATE_TEST_SUITE_P(Cases, Families, testing::ValuesIn(base::testing::one_of_each(2, families_testing::covering_cases(families_testing::By::kCpu))), name_of_case);
 INSTANTIATE_TEST_SUITE_P(LongCases, Families, testing::ValuesIn(families_testing::cases()), name_of_case);
 
 }  // namespace

@@ -51,7 +51,7 @@ TEST_P(GpuFamilies, EveryOfferIsAccepted) {
 }
 
 std::string name_of_case(const testing::TestParamInfo<Case>& info) { return families_testing::test_name(info.param); }
-INSTANTIATE_TEST_SUITE_P(Cases, GpuFamilies, testing::ValuesIn(families_testing::covering_cases(families_testing::By::kGpu)), name_of_case);
+INSTANTIATE_TEST_SUITE_P(Cases, GpuFamilies, testing::ValuesIn(base::testing::one_of_each(2, families_testing::covering_cases(families_testing::By::kGpu))), name_of_case);
 INSTANTIATE_TEST_SUITE_P(LongCases, GpuFamilies, testing::ValuesIn(families_testing::cases()), name_of_case);
 
 }  // namespace

@@ -85,7 +85,7 @@ std::vector<TaskFile> some() {
   return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(Tasks, GpuNvcc, testing::ValuesIn(base::testing::one_of_each(2, some())), [](const auto& parameter) { return "t" + parameter.param.name; });
+INSTANTIATE_TEST_SUITE_P(Tasks, GpuNvcc, testing::ValuesIn(base::testing::one_of_each(5, some())), [](const auto& parameter) { return "t" + parameter.param.name; });
 INSTANTIATE_TEST_SUITE_P(LongTasks, GpuNvcc, testing::ValuesIn(some()), [](const auto& parameter) { return "t" + parameter.param.name; });
 
 }  // namespace

@@ -46,7 +46,10 @@ void expect_the_oracles_answers(const task::Task& task, const std::string& compu
   options.thorough = base::testing::in_long_part();
   const auto verifier = evaluate::Verifier::create(task, toolchain, options);
   ASSERT_TRUE(verifier) << verifier.error().to_string();
-  for (const Offer& offer : all_offers(task, language)) {
+  const std::vector<Offer> offers = all_offers(task, language);
+  for (size_t i = 0; i < offers.size(); ++i) {
+    if (!base::testing::takes_item(i % 2, 2)) continue;   // in `make check` every second one
+    const Offer& offer = offers[i];
     const auto verdict = (*verifier)->verify(offer.kernel);
     ASSERT_TRUE(verdict) << verdict.error().to_string();
     EXPECT_TRUE(verdict->accepted()) << offer.pattern << " " << offer.action << ": " << evaluate::name_of(verdict->kind) << ": " << verdict->reason << "\n"

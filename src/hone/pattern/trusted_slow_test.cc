@@ -37,7 +37,7 @@ std::set<std::string> shown_by(const TaskFile& file) {
 
 std::vector<TaskFile> tasks(bool checked) { return base::testing::part_of(plain_testing::task_files("tasks"), checked, shown_by); }
 std::string name_of_task(const testing::TestParamInfo<TaskFile>& info) { return info.param.name; }
-INSTANTIATE_TEST_SUITE_P(Tasks, TrustedKernels, testing::ValuesIn(base::testing::one_of_each(2, tasks(true))), name_of_task);
+INSTANTIATE_TEST_SUITE_P(Tasks, TrustedKernels, testing::ValuesIn(base::testing::one_of_each(6, tasks(true))), name_of_task);
 INSTANTIATE_TEST_SUITE_P(LongTasksThatCover, TrustedKernels, testing::ValuesIn(tasks(true)), name_of_task);
 INSTANTIATE_TEST_SUITE_P(LongTasks, TrustedKernels, testing::ValuesIn(tasks(false)), name_of_task);
 

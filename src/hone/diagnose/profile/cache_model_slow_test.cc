@@ -94,7 +94,7 @@ TEST_F(CacheModelTest, AStrideThatMissesEachLineAndATileThatDoesNot) {
   EXPECT_THAT(strided.find("last_level_miss_share")->about, ::testing::HasSubstr("% of them at kernel.cc:"));
 }
 
-TEST_F(CacheModelTest, WorkspacesAreTraffic) {
+TEST_F(CacheModelTest, LongWorkspacesAreTraffic) {
   const Metrics metrics = metrics_of(kTwice);
   ASSERT_TRUE(metrics.get("traffic_ratio")) << metrics.find("traffic_ratio")->about;
   EXPECT_NEAR(metrics.get_or("traffic_ratio", 0), 3, 0.05);
@@ -108,7 +108,7 @@ TEST_F(CacheModelTest, ASmallerShapeIsNamed) {
   EXPECT_THAT(metrics.find("traffic_ratio")->about, ::testing::HasSubstr(", C="));
 }
 
-TEST_F(CacheModelTest, AKernelThatNamesMultiplyAddsGetsThem) {
+TEST_F(CacheModelTest, LongAKernelThatNamesMultiplyAddsGetsThem) {
   if (target::cpu_info().isa != "avx512" && target::cpu_info().isa != "avx2") GTEST_SKIP() << "this CPU has no AVX2";
   const Metrics metrics = metrics_of(sums(8, "  __m256 sum = _mm256_setzero_ps();\n  for (int64_t r = 0; r < R; ++r)\n"
                                              "    sum = _mm256_fmadd_ps(_mm256_loadu_ps(x + r * C + block * 8), _mm256_set1_ps(1), sum);\n"

@@ -138,7 +138,7 @@ TEST_P(PytorchRandom, EveryOperationAgrees) {
   const std::vector<const task::Op*> ops = families()[GetParam()];
   for (const task::Op* op : ops) {
     std::vector<std::unique_ptr<Prepared>> cases;
-    const int step = base::testing::in_long_part() ? 1 : 4;
+    const int step = base::testing::in_long_part() ? 1 : 16;
     for (int i = 0; i < testing::kCases; i += step)
       cases.push_back(
           std::make_unique<Prepared>(testing::random_case(*op, testing::generators().at(op->name), i)));

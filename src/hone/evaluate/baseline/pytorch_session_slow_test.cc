@@ -12,6 +12,8 @@
 #include <fstream>
 #include <future>
 #include <iterator>
+#include <optional>
+#include <thread>
 
 #include "hone/evaluate/baseline/pytorch_opponents.h"
 #include "hone/evaluate/baseline/pytorch_testing.h"
@@ -46,7 +48,9 @@ float* floats(const Region& region, int64_t offset = 0) {
 /// A session with one input region and one output region.
 struct Fixture {
   explicit Fixture(task::Task t, PytorchOptions options = {}) : task(std::move(t)) {
-    auto started = start_pytorch(PytorchHost::start(options.threads), task, task.workloads[0].bindings, {&in, &out}, options);
+    // PyTorch is imported once for all that run eagerly; what compiles has a process with an environment of its own.
+    auto host = options.mode == PytorchMode::kEager ? PytorchHost::shared(options.threads) : PytorchHost::start(options.threads);
+    auto started = start_pytorch(std::move(host), task, task.workloads[0].bindings, {&in, &out}, options);
     if (started)
       session = std::move(*started);
     else
@@ -134,8 +138,12 @@ TEST(PytorchSession, ADeadlineEndsTheSession) {
 
 /// Compiled code in a folder of its own: nothing is found from earlier runs.
 struct FreshCache {
-  FreshCache() { setenv("XDG_CACHE_HOME", folder.path().c_str(), 1); }
-  ~FreshCache() { unsetenv("XDG_CACHE_HOME"); }
+  FreshCache() {
+    if (const char* const named = std::getenv("XDG_CACHE_HOME")) before = named;
+    setenv("XDG_CACHE_HOME", folder.path().c_str(), 1);
+  }
+  ~FreshCache() { before ? setenv("XDG_CACHE_HOME", before->c_str(), 1) : unsetenv("XDG_CACHE_HOME"); }
+  std::optional<std::string> before;
   base::ScratchDirectory folder = std::move(base::ScratchDirectory::create("torch-test").value());
 };
 
@@ -172,38 +180,38 @@ TEST(PytorchSession, ACompilationThatFailsIsUnavailableAndSaysWhy) {
   EXPECT_THAT(f.error, HasSubstr("/bin/false"));
 }
 
-TEST(PytorchServer, EverySessionIsAProcessOfItsOwn) {
+void expect_processes_of_their_own(PytorchMode mode) {
   SKIP_WITHOUT_TORCH();
   const Region in = make_region(Region::Access::kInput), out = make_region(Region::Access::kOutput);
   const auto host = PytorchHost::start(2);
   ASSERT_TRUE(host) << host.error().to_string();
   for (int i = 0; i < 64 * 64; ++i) floats(in)[i] = static_cast<float>(i % 7);
   // Products run on OpenMP threads, which no fork carries over.
-  for (const PytorchMode mode : {PytorchMode::kEager, PytorchMode::kCompiled}) {
-    const task::Task task = make_task("y = relu(x @ x)", {"x=f32[A, A]"}, "A=64");
-    PytorchOptions options;
-    options.mode = mode;
-    options.threads = 2;
-    const auto server = PytorchServer::start(*host, task, task.workloads[0].bindings, {&in, &out}, options);
-    ASSERT_TRUE(server) << server.error().to_string();
-    std::vector<std::unique_ptr<PytorchSession>> sessions;
-    for (int i = 0; i < 3; ++i) {
-      auto session = PytorchServer::fork(*server);
-      ASSERT_TRUE(session) << session.error().to_string();
-      sessions.push_back(std::move(*session));
-    }
-    sessions.erase(sessions.begin());  // one that ends takes nobody along
-    float expected = 0;
-    for (int k = 0; k < 64; ++k) expected += floats(in)[k] * floats(in)[64 * k];
-    for (const auto& session : sessions) {
-      std::memset(out.data(), 0xff, 64 * 64 * sizeof(float));
-      const Call call{{{0, 0}, {1, 0}}};
-      const BatchOutcome outcome = session->run({&call, 1}, kDeadline);
-      ASSERT_EQ(outcome.how, BatchOutcome::How::kDone) << outcome.why;
-      EXPECT_EQ(floats(out)[0], expected);
-    }
+  const task::Task task = make_task("y = relu(x @ x)", {"x=f32[A, A]"}, "A=64");
+  PytorchOptions options;
+  options.mode = mode;
+  options.threads = 2;
+  const auto server = PytorchServer::start(*host, task, task.workloads[0].bindings, {&in, &out}, options);
+  ASSERT_TRUE(server) << server.error().to_string();
+  std::vector<std::unique_ptr<PytorchSession>> sessions;
+  for (int i = 0; i < 3; ++i) {
+    auto session = PytorchServer::fork(*server);
+    ASSERT_TRUE(session) << session.error().to_string();
+    sessions.push_back(std::move(*session));
+  }
+  sessions.erase(sessions.begin());  // one that ends takes nobody along
+  float expected = 0;
+  for (int k = 0; k < 64; ++k) expected += floats(in)[k] * floats(in)[64 * k];
+  for (const auto& session : sessions) {
+    std::memset(out.data(), 0xff, 64 * 64 * sizeof(float));
+    const Call call{{{0, 0}, {1, 0}}};
+    const BatchOutcome outcome = session->run({&call, 1}, kDeadline);
+    ASSERT_EQ(outcome.how, BatchOutcome::How::kDone) << outcome.why;
+    EXPECT_EQ(floats(out)[0], expected);
   }
 }
+TEST(PytorchServer, EverySessionIsAProcessOfItsOwn) { expect_processes_of_their_own(PytorchMode::kEager); }
+TEST(PytorchServer, LongEverySessionIsAProcessOfItsOwn) { expect_processes_of_their_own(PytorchMode::kCompiled); }
 
 /// The Python processes that this one has started itself.
 std::vector<int> own_pythons() {
@@ -219,12 +227,18 @@ std::vector<int> own_pythons() {
   return found;
 }
 
-TEST(PytorchHost, IsSharedByAllOpponentsAndReplacedWhereItHasEnded) {
+/// `compiled`: the opponent that compiles beside the one that does not.
+void expect_shared_and_replaced(bool compiled) {
   SKIP_WITHOUT_TORCH();
-  const auto first = PytorchHost::shared(2, false, PytorchHost::Readiness::kCompiler);
+  const auto first = PytorchHost::shared(2, false, compiled ? PytorchHost::Readiness::kCompiler : PytorchHost::Readiness::kImported);
   ASSERT_TRUE(first) << first.error().to_string();
   EXPECT_EQ(*first, *PytorchHost::shared(2));
-  const std::vector<int> pythons = own_pythons();
+  std::vector<int> pythons;
+  // What is only imported is not waited for: until the process is a Python.
+  for (int tries = 0; pythons.empty() && tries < 600; ++tries) {
+    if (tries > 0) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    pythons = own_pythons();
+  }
   ASSERT_EQ(pythons.size(), 1U);
   EXPECT_FALSE(PytorchHost::forget_ended(*first));
   kill(pythons.front(), SIGKILL);
@@ -235,7 +249,10 @@ TEST(PytorchHost, IsSharedByAllOpponentsAndReplacedWhereItHasEnded) {
   ASSERT_TRUE(stage) << stage.error().to_string();
   // Both at once, as a promotion prepares them.
   std::vector<std::future<Result<Opponent::Starter>>> prepared;
-  for (const Opponent& opponent : pytorch_opponents(task, 2))
+  std::vector<Opponent> opponents = pytorch_opponents(task, 2);
+  ASSERT_GE(opponents.size(), 2U);
+  if (!compiled) opponents.erase(opponents.begin() + 1, opponents.end());
+  for (const Opponent& opponent : opponents)
     prepared.push_back(std::async(std::launch::async, [prepare = opponent.prepare, &stage] { return prepare(**stage); }));
   for (auto& one : prepared) {
     const auto starter = one.get();
@@ -251,6 +268,8 @@ TEST(PytorchHost, IsSharedByAllOpponentsAndReplacedWhereItHasEnded) {
   }
   EXPECT_EQ(own_pythons().size(), 1U);
 }
+TEST(PytorchHost, IsSharedByAllOpponentsAndReplacedWhereItHasEnded) { expect_shared_and_replaced(false); }
+TEST(PytorchHost, LongIsSharedByAllOpponentsAndReplacedWhereItHasEnded) { expect_shared_and_replaced(true); }
 
 TEST(PytorchFind, APythonWithoutTorchIsUnavailable) {
   const auto found = probe_pytorch("/bin/false", std::chrono::seconds(5));

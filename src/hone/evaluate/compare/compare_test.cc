@@ -221,7 +221,7 @@ TEST(Compare, ViewsMustAgree) {
 }
 
 // The full simulation is compare_slow_test.cc; these would catch a broken test statistic.
-TEST(Compare, EqualsAreRarelyCalled) {
+TEST(LongCompare, EqualsAreRarelyCalled) {
   for (const auto& noise : simulate::models()) {
     const auto t = simulate::tally(noise, 1.0, 300, 42);
     EXPECT_LE(t.faster + t.slower, 0.02) << noise.name;

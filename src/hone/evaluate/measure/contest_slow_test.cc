@@ -20,7 +20,7 @@ TEST(Contest, ALargeDifferenceIsCalledThroughRoughProcesses) {
   EXPECT_GE(called, kTrials * 95 / 100) << called;
 }
 
-TEST(Contest, EqualsAreRarelyCalled) {
+TEST(LongContest, EqualsAreRarelyCalled) {
   int called = 0;
   constexpr int kTrials = 300;
   for (uint64_t seed = 0; seed < kTrials; ++seed) {

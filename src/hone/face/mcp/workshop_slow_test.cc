@@ -29,7 +29,12 @@ class WorkshopWorks : public ::testing::Test {
     EXPECT_FALSE(result.failed) << tool << ": " << result.text;
     return result.data;
   }
-  Workshop workshop{std::filesystem::path(::testing::TempDir()) / "workshop_works"};
+  /// One for all tests, which are of one process: what was judged or built once is not again.
+  static Workshop& shared() {
+    static Workshop workshop{std::filesystem::path(::testing::TempDir()) / "workshop_works"};
+    return workshop;
+  }
+  Workshop& workshop = shared();
   agent::ToolTable table = workshop.tools();
 };
 

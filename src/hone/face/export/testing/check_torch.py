@@ -1,5 +1,5 @@
-"""Uses what hone export --as torch and --as kernelbench wrote, as its user would: check_torch.py CASE FOLDER [FILE...].
-Ends with an AssertionError where something is not as promised."""
+"""Uses what hone export --as torch and --as kernelbench wrote, as its user would: check_torch.py CASE FOLDER [FILE...] -- [CASE FOLDER [FILE...] -- ...].
+Each case is a process of its own, forked when torch has been imported. Ends with 1 where something is not as promised."""
 import importlib
 import importlib.util
 import os
@@ -365,5 +365,11 @@ def kernelbench_shapes(folder, *paths):
 
 
 if __name__ == "__main__":
-    globals()[sys.argv[1]](*sys.argv[2:])
-    print("done")
+    cases = [words.split("\0") for words in "\0".join(sys.argv[1:]).removesuffix("\0--").split("\0--\0")]
+    for case, *arguments in cases:
+        if (child := os.fork()) == 0:
+            globals()[case](*arguments)
+            sys.exit(0)
+        if os.waitpid(child, 0)[1] != 0:
+            sys.exit(f"{case} does not hold")
+    print(f"{len(cases)} done")
