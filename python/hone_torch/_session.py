@@ -329,14 +329,58 @@ class Subject:
         return {"other": str(value)}
 
 
+def native_attention(query, key, value, embed_dim, num_head, qkv_weight, qkv_bias, proj_weight, proj_bias, mask=None, need_weights=True, average_attn_weights=True, mask_type=None):
+    """torch._native_multi_head_attention, which nn.MultiheadAttention is outside of torch.export after eval(): PyTorch has no decomposition of it."""
+    if query is key and key is value:
+        projected = torch.nn.functional.linear(query, qkv_weight, qkv_bias).chunk(3, -1)
+    else:
+        projected = [torch.nn.functional.linear(*one) for one in zip((query, key, value), qkv_weight.chunk(3), qkv_bias.chunk(3))]
+    query, key, value = (one.unflatten(-1, (num_head, -1)).transpose(1, 2) for one in projected)
+    weights = None
+    if mask is None and not need_weights:
+        found = torch.nn.functional.scaled_dot_product_attention(query, key, value)
+    else:  # as it does: a row without one key that may be looked at is NaN
+        scores = query * query.shape[-1] ** -0.5 @ key.transpose(-2, -1)
+        if mask is not None:
+            mask = mask.to(torch.bool)
+            scores = scores.masked_fill(mask[:, None, None, :] if mask_type == 1 else mask, float("-inf"))
+        weights = scores.softmax(-1)
+        found = weights @ value
+    if not need_weights:
+        weights = None
+    elif average_attn_weights:
+        weights = weights.mean(1)
+    return torch.nn.functional.linear(found.transpose(1, 2).flatten(2), proj_weight, proj_bias), weights
+
+
+def encoder_layer(src, embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias, use_gelu, norm_first, eps, norm_weight_1, norm_bias_1, norm_weight_2,
+                  norm_bias_2, ffn_weight_1, ffn_bias_1, ffn_weight_2, ffn_bias_2, mask=None, mask_type=None):
+    """torch._transformer_encoder_layer_fwd, which nn.TransformerEncoderLayer is in the same way."""
+    linear = torch.nn.functional.linear
+
+    def first(x):
+        return torch.nn.functional.layer_norm(x, (embed_dim,), norm_weight_1, norm_bias_1, eps)
+
+    def second(x):
+        return torch.nn.functional.layer_norm(x, (embed_dim,), norm_weight_2, norm_bias_2, eps)
+    x = first(src) if norm_first else src
+    x = native_attention(x, x, x, embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias, mask, need_weights=False, mask_type=mask_type)[0] + src
+    x = x if norm_first else first(x)
+    hidden = linear(second(x) if norm_first else x, ffn_weight_1, ffn_bias_1)
+    hidden = torch.nn.functional.gelu(hidden) if use_gelu else torch.relu(hidden)
+    x = linear(hidden, ffn_weight_2, ffn_bias_2) + x
+    return x if norm_first else second(x)
+
+
 class Apart:
-    """What PyTorch makes of operators by its own decompositions, except for those that are known."""
+    """What operators are by decompositions, PyTorch's own and the two above, except for those that are known."""
 
     def __init__(self, names, known):
         self.names, known = set(names), set(known)
         self.all = {op: function for op, function in torch._decomp.decomposition_table.items()
                     if isinstance(op, torch._ops.OpOverload) and not op._schema.is_mutable
                     and not (torch.Tag.core in op.tags and function.__module__.startswith("torch._refs"))}  # which would be one of prims
+        self.all.update({torch.ops.aten._native_multi_head_attention.default: native_attention, torch.ops.aten._transformer_encoder_layer_fwd.default: encoder_layer})
         self.table = {op: function for op, function in self.all.items() if str(op) not in known}
         self.found = {}
 
@@ -371,7 +415,7 @@ class Apart:
 
 
 class InDouble(TorchDispatchMode):
-    """Every real tensor in fp64, those that the program itself casts or makes included."""
+    """Every real tensor in fp64 and every complex one in twice that, those that the program itself casts or makes included."""
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         wide, kwargs = pytree.tree_map(widened, (args, kwargs or {}))
@@ -380,21 +424,31 @@ class InDouble(TorchDispatchMode):
         except (RuntimeError, NotImplementedError):  # an operator that knows no fp64
             if function._schema.is_mutable:
                 raise
-            args, kwargs = pytree.tree_map(lambda leaf: leaf.float() if isinstance(leaf, torch.Tensor) and leaf.is_floating_point() else leaf, (args, kwargs))
+            narrow = {torch.float64: torch.float32, torch.complex128: torch.complex64}
+            args, kwargs = pytree.tree_map(lambda leaf: leaf.to(narrow.get(leaf.dtype, leaf.dtype)) if isinstance(leaf, torch.Tensor) else leaf, (args, kwargs))
             return pytree.tree_map(widened, function(*args, **kwargs))
+
+
+def wide(kind):
+    return torch.float64 if kind.is_floating_point else torch.complex128 if kind.is_complex else kind
 
 
 def widened(leaf):
     if isinstance(leaf, torch.dtype):
-        return torch.float64 if leaf.is_floating_point else leaf
-    return leaf.double() if isinstance(leaf, torch.Tensor) and leaf.is_floating_point() else leaf
+        return wide(leaf)
+    return leaf.to(wide(leaf.dtype)) if isinstance(leaf, torch.Tensor) else leaf
+
+
+def doubled(module):
+    """Like module.double(), which leaves complex parameters and buffers as they are."""
+    return module._apply(lambda tensor: tensor.to(wide(tensor.dtype)))
 
 
 def in_double(subject, module, arguments):
     default = torch.get_default_dtype()
     torch.set_default_dtype(torch.float64)
     try:
-        module, arguments = copy.deepcopy(module).double(), pytree.tree_map(widened, arguments)
+        module, arguments = doubled(copy.deepcopy(module)), pytree.tree_map(widened, arguments)
         with InDouble():
             return subject.run(module, arguments)
     finally:
@@ -411,11 +465,14 @@ def compared(found, truth):
     """Errors of one output in units of its size: the largest, the root of their mean square, and what is not finite."""
     if found.shape != truth.shape:
         return {"shape": list(found.shape), "wanted": list(truth.shape)}
+    if truth.is_complex() and found.is_complex():
+        found, truth = (torch.view_as_real(values.resolve_conj()) for values in (found, truth))
     if not truth.is_floating_point():
         return {"differ": int((found.to(truth.dtype) != truth).sum()), "count": truth.numel()}
     found, good = found.double(), truth.isfinite()
     off = (found - truth)[good].abs()
-    broken = int((~found[good].isfinite()).sum()) + int((found[~good].isfinite()).sum())
+    other = (found != truth) & ~(found.isnan() & truth.isnan())  # an infinity of the other sign, NaN for an infinity
+    broken = int((~found[good].isfinite()).sum()) + int(other[~good].sum())
     off = off[off.isfinite()]
     return {"scale": size(truth[good]), "max": float(off.max()) if off.numel() else 0.0, "rms": size(off), "broken": broken, "count": truth.numel()}
 
@@ -484,7 +541,7 @@ class Session:
         missing = [name for name in eager if name.startswith("result ") and name not in found]
         if missing or len([n for n in found if n.startswith("result ")]) != len([n for n in eager if n.startswith("result ")]):
             return {"outputs": [], "wrong": "not as many results as the module gives"}
-        return {"outputs": [{"name": name, "dtype": TYPES.get(str(e.dtype).removeprefix("torch."), "f32"),
+        return {"outputs": [{"name": name, "dtype": TYPES.get(str(e.real.dtype).removeprefix("torch."), "f32"),
                              "eager": compared(e, truth[name]), "ours": compared(found[name], truth[name]),
                              "same_type": found[name].dtype == e.dtype} for name, e in eager.items() if name in found]}
 
