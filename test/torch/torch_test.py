@@ -525,6 +525,10 @@ def cases():
                     report = hone_torch.report(layer)
                     assert len(report.graphs[0]["tasks"]) >= 5 and not report.graphs[0]["pytorch"], str(report)
 
+        with torch.no_grad():
+            assert torch.allclose(_session.bilinear(x[0], y[0, ..., :7], torch.arange(3.0 * 16 * 7).view(3, 16, 7) / 99, torch.ones(3)),
+                                  F.bilinear(x[0], y[0, ..., :7].contiguous(), torch.arange(3.0 * 16 * 7).view(3, 16, 7) / 99, torch.ones(3)), 1e-4, 1e-4)
+
         # What such answers are judged by: a complex one by its parts, an infinity by its sign.
         good = torch.tensor([1 + 1j, 2 - 1j], dtype=torch.complex128)
         assert _session.compared(good.to(torch.complex64), good)["max"] < 1e-6
@@ -533,6 +537,46 @@ def cases():
         assert _session.compared(truth.float(), truth)["broken"] == 0
         for wrong in ([-torch.inf, -torch.inf, torch.nan, 1], [torch.inf, torch.nan, torch.nan, 1], [torch.inf, -torch.inf, 0, 1], [torch.inf, -torch.inf, torch.inf, 1]):
             assert _session.compared(torch.tensor(wrong), truth)["broken"] == 1, wrong
+
+    def pairs():
+        """Complex numbers are pairs of real ones; what has no such way stays what it is."""
+        from hone_torch import _session
+
+        class All(nn.Module):
+            def forward(self, z, x, w):
+                y = z * z.conj() + 1j * x
+                spectrum = torch.fft.rfft(x) * w * 2 - w
+                both = torch.cat([z, y], -1).reshape(2, -1, 4).permute(1, 0, 2).transpose(-1, -2)
+                return (y, y.real, (y * 0.5).imag, z.abs(), z.angle(), -z, torch.fft.irfft(spectrum, n=4), z @ z.T, torch.stack([z, y], -1)[..., 1], (z / 3).exp(), torch.complex(x, x) * x,
+                        z.conj(), torch.polar(x.abs(), x) + 1, 2 - z, z - 2, x - z, x + z, z.mT[None].select(0, -1), z.unsqueeze(-1).squeeze(-1)[1:, ::2], z[torch.tensor([2, 0])], z / z,
+                        z.sum(), both, z[:, None].expand(-1, 2, -1) * (1 - 2j), z.repeat(2, 1), torch.view_as_complex(torch.view_as_real(z) * 2), z.index_select(1, torch.tensor([3, 1])))
+        for wide in (torch.complex64, torch.complex128):
+            given = torch.randn(3, 4, dtype=wide), torch.randn(3, 4, dtype=wide.to_real()), torch.randn(3, 3, dtype=wide)
+            program = torch.export.export(All(), given, strict=False).run_decompositions({})
+            said = _session.Pairs(program.graph).run()
+            program.graph.lint()
+            assert len(said) > 20
+            constants = [value.clone() for value in program.constants.values()]
+            found = torch.fx.Interpreter(torch.fx.GraphModule(program.graph_module, program.graph)).run(*constants, *given)
+            for at, (mine, theirs) in enumerate(zip(found, All()(*given), strict=True)):
+                assert mine.dtype == theirs.dtype and mine.shape == theirs.shape, at
+                assert torch.allclose(mine.resolve_conj(), theirs.resolve_conj(), 1e-5, 1e-5), at
+
+        class Rotary(nn.Module):
+            def __init__(self):
+                super().__init__()
+                angles = torch.outer(torch.arange(16.0), 10000 ** (-torch.arange(0, 8, 2) / 8))
+                self.register_buffer("turns", torch.polar(torch.ones_like(angles), angles), persistent=False)
+
+            def forward(self, x):
+                z = torch.view_as_complex(x.float().reshape(*x.shape[:-1], -1, 2))
+                return torch.view_as_real(z * self.turns[:x.shape[1], None]).flatten(-2).type_as(x)
+        module, x = Rotary(), torch.randn(2, 6, 4, 8)
+        fast = compiled(module, when="never")
+        with torch.no_grad():
+            near(fast(x), module(x))
+        report = hone_torch.report(module)
+        assert len(report.graphs[0]["tasks"]) == 1 and not report.graphs[0]["pytorch"], str(report)
 
     def threads():
         import threading
@@ -569,7 +613,7 @@ def cases():
             near(torch.load(file.name, weights_only=False)(x), wanted)
 
     return {name: function for name, function in locals().items() if callable(function) and function.__name__ in
-            ("inference", "nested", "training", "shapes", "models", "dynamic", "later", "off", "autocast", "aliases", "refused", "package", "kinds", "model_new", "resume", "apart", "threads", "saved")}
+            ("inference", "nested", "training", "shapes", "models", "dynamic", "later", "off", "autocast", "aliases", "refused", "package", "kinds", "model_new", "resume", "apart", "pairs", "threads", "saved")}
 
 
 def main():
