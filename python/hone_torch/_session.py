@@ -196,7 +196,9 @@ class Subject:
                 results = self.instead[node.name]
                 origins.append({**row, "results": results if isinstance(results, list) else [results], "composite": apart.composite(node)})
             elif node.op == "get_attr":
-                raise Wrong(f"{self.name}: torch.export made a graph within the graph ({node.target})\ncontrol flow operators are not supported")
+                user = next(iter(node.users), node)
+                raise Wrong(f"{self.name}: forward() calls {getattr(user.target, '__name__', user.target)}, whose branches or steps are graphs of their own ({node.target})\n"
+                            "control flow operators are not supported: torch.where takes one of two values, and a loop in Python is unrolled")
         outputs = [{"kind": spec.kind.name.lower(), "target": spec.target, "value": self.result(spec.arg)} for spec in signature.output_specs]
         torch.save(constants, constants_file)
         for tree in (exported.call_spec.in_spec, exported.call_spec.out_spec):
