@@ -568,7 +568,7 @@ class Apart:
     def traced(self, node, places, values):
         def call(*tensors):
             arguments, keywords = torch.fx.map_arg((node.args, node.kwargs), lambda n: tensors[places[n]])
-            return node.target(*arguments, **keywords)
+            return OWN.get(node.target, node.target)(*arguments, **keywords)
         own = {op: self.all[op] for op in (node.target,) if op in self.all}  # known, but not as it is called here
         with torch._guards.detect_fake_mode(values), torch.no_grad():
             graph = make_fx(dispatch_functionalize(call), decomposition_table={**self.table, **own})(*values).graph

@@ -449,7 +449,8 @@ std::map<std::string, std::string> apart_for_nothing(const Program& program, con
       const auto origin = static_cast<size_t>(node.origin);
       within[origin].insert(i);
       heavy[origin] += is_heavy(node) ? 1 : 0;
-      if (regions[i].kind == Region::Kind::kEager) names.emplace(program.origins[origin].node.name, fmt::format("one of its pieces would be PyTorch's: {}", regions[i].why));
+      const bool moves_nothing = program.origins[origin].composite && is_view(node);   // PyTorch's as before
+      if (regions[i].kind == Region::Kind::kEager && !moves_nothing) names.emplace(program.origins[origin].node.name, fmt::format("one of its pieces would be PyTorch's: {}", regions[i].why));
     }
   for (size_t i = 0; i < within.size(); ++i)
     if (!program.origins[i].composite && within[i].size() > std::max<size_t>(heavy[i], 1))
