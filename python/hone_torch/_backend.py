@@ -371,7 +371,8 @@ def compose(session: Session, arguments: tuple[Any, ...], nested: Run, compiler:
             results = [value if strides is None or value.stride() == strides else torch.empty_strided(value.shape, strides, dtype=value.dtype, device=value.device).copy_(value)
                        for value, strides in zip(results, layout)]
             for i, (owner, offset) in within.items():
-                results[i] = results[owner].as_strided(results[i].shape, results[i].stride(), results[owner].storage_offset() + offset)
+                whole, wide = results[owner], results[owner].is_complex() and not results[i].is_complex()
+                results[i] = (torch.view_as_real(whole) if wide else whole).as_strided(results[i].shape, results[i].stride(), whole.storage_offset() * (1 + wide) + offset)
             return results
     return call
 
@@ -386,4 +387,5 @@ def shared(results: Sequence[Any], arguments: Sequence[Any]) -> dict[int, tuple[
         if place(value) not in taken and value.numel() * value.element_size() == value.untyped_storage().nbytes() and torch.ops.aten.is_non_overlapping_and_dense(value):
             owners.setdefault(place(value), i)
     return {i: (owners[place(value)], value.storage_offset()) for i, value in enumerate(results)
-            if place(value) in owners and owners[place(value)] != i and value.dtype == results[owners[place(value)]].dtype}
+            if place(value) in owners and owners[place(value)] != i and value.is_conj() == results[owners[place(value)]].is_conj() and not value.is_neg()
+            and value.dtype in (results[owners[place(value)]].dtype, results[owners[place(value)]].real.dtype)}

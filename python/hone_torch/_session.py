@@ -385,8 +385,12 @@ class Pairs:
                 self.pairs[node] = self.done[node] = found
             else:
                 self.put(node, found)
-        for node, pair in self.done.items():
-            if any(not self.is_done(user) for user in node.users):
+        for node, pair in reversed([*self.done.items()]):
+            if all(self.is_done(user) for user in node.users):
+                continue
+            if node.target is aten._conj.default:  # a view, which a result may have to be
+                del self.done[node]
+            else:
                 with self.graph.inserting_before(node.next), torch._guards.detect_fake_mode(node.meta["val"]) or torch.no_grad():
                     self.put(node, self.add(aten.view_as_complex.default, pair))
         self.graph.eliminate_dead_code()

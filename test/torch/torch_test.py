@@ -269,7 +269,8 @@ def cases():
 
         def windows(x):
             y = torch.tanh(x * x + 1) * x
-            return y[1:], y, y.t(), y.view(-1)[2:5], x[0]
+            z = torch.polar(y.abs(), x)
+            return y[1:], y, y.t(), y.view(-1)[2:5], x[0], z, z.real, z.imag[1:]
 
         # Whatever hone is faster at: kernels run, and results that are views of what is computed stay views of each other.
         times = hone_torch._session.Session.times
