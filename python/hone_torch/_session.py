@@ -549,8 +549,14 @@ class Apart:
         self.found = {}
 
     def composite(self, node):
-        """Whether PyTorch has no kernel of its own for it, but runs pieces one after the other."""
-        return node.target in OWN or torch._C._dispatch_has_kernel_for_dispatch_key(node.target.name(), "CompositeImplicitAutograd")
+        """Whether PyTorch has no one kernel for it, but runs pieces one after the other."""
+        if node.target in OWN:
+            return True
+        if not torch._C._dispatch_has_kernel_for_dispatch_key(node.target.name(), "CompositeImplicitAutograd"):
+            return False
+        places = {operand: i for i, operand in enumerate(node.all_input_nodes)}
+        graph = self.followed(node, places, [operand.meta["val"] for operand in places], {})
+        return sum(piece.op == "call_function" and not getattr(piece.target, "is_view", True) for piece in graph.nodes) > 1
 
     def pieces(self, node):
         """A graph whose inputs are the node's operands; None where there is none of functions of tensors alone."""
@@ -569,14 +575,18 @@ class Apart:
                 self.found[key] = None
         return self.found[key]
 
-    def traced(self, node, places, values):
+    def followed(self, node, places, values, table):
         def call(*tensors):
             arguments, keywords = torch.fx.map_arg((node.args, node.kwargs), lambda n: tensors[places[n]])
             return OWN.get(node.target, node.target)(*arguments, **keywords)
-        own = {op: self.all[op] for op in (node.target,) if op in self.all}  # known, but not as it is called here
         with torch._guards.detect_fake_mode(values), torch.no_grad():
-            graph = make_fx(dispatch_functionalize(call), decomposition_table={**self.table, **own})(*values).graph
+            graph = make_fx(dispatch_functionalize(call), decomposition_table=table)(*values).graph
         graph.eliminate_dead_code()
+        return graph
+
+    def traced(self, node, places, values):
+        own = {op: self.all[op] for op in (node.target,) if op in self.all}  # known, but not as it is called here
+        graph = self.followed(node, places, values, {**self.table, **own})
         calls = [piece for piece in graph.nodes if piece.op == "call_function"]
         plain = all(piece.op in ("placeholder", "call_function", "output") for piece in graph.nodes)
         return graph if plain and calls and all(piece.target is not node.target for piece in calls) else None

@@ -530,6 +530,14 @@ def cases():
             assert torch.allclose(_session.bilinear(x[0], y[0, ..., :7], torch.arange(3.0 * 16 * 7).view(3, 16, 7) / 99, torch.ones(3)),
                                   F.bilinear(x[0], y[0, ..., :7].contiguous(), torch.arange(3.0 * 16 * 7).view(3, 16, 7) / 99, torch.ones(3)), 1e-4, 1e-4)
 
+        # PyTorch runs a triplet's loss piece by piece, which may be many tasks, and a sampled grid by one kernel.
+        class Two(nn.Module):
+            def forward(self, a, b, c, grid):
+                return F.triplet_margin_loss(a, b, c), F.grid_sample(a[None, None], grid, "bicubic")
+        program = torch.export.export(Two(), (*(torch.randn(4, 5) for _ in range(3)), torch.randn(1, 3, 2, 2)), strict=False).run_decompositions({})
+        kinds = {str(node.target): _session.Apart([], []).composite(node) for node in program.graph.nodes if node.op == "call_function" and isinstance(node.target, torch._ops.OpOverload)}
+        assert kinds["aten.triplet_margin_loss.default"] and not kinds["aten.grid_sampler.default"], kinds
+
         # What such answers are judged by: a complex one by its parts, an infinity by its sign.
         good = torch.tensor([1 + 1j, 2 - 1j], dtype=torch.complex128)
         assert _session.compared(good.to(torch.complex64), good)["max"] < 1e-6
