@@ -356,7 +356,10 @@ def compose(session: Session, arguments: tuple[Any, ...], nested: Run, compiler:
     with compiling():
         graph = make_fx(flat, tracing_mode="fake", _allow_non_fake_inputs=True)(*given)
         run = compiler(graph, given)
-    layout = [value.stride() if isinstance(value, torch.Tensor) else None for value in nested(*arguments)]
+    wanted = list(nested(*arguments))
+    layout = [value.stride() if isinstance(value, torch.Tensor) else None for value in wanted]
+    within = shared(wanted, arguments)
+    del wanted
 
     def call(*values: Any) -> list[Any]:
         with torch.no_grad():
@@ -365,6 +368,24 @@ def compose(session: Session, arguments: tuple[Any, ...], nested: Run, compiler:
             results = list(run(*(value for value, tensor in zip(parts, is_tensor) if tensor)))
             for i, value in zip(buffers, results[len(layout):]):
                 weights[i].copy_(value)
-            return [value if strides is None or value.stride() == strides else torch.empty_strided(value.shape, strides, dtype=value.dtype, device=value.device).copy_(value)
-                    for value, strides in zip(results, layout)]
+            results = [value if strides is None or value.stride() == strides else torch.empty_strided(value.shape, strides, dtype=value.dtype, device=value.device).copy_(value)
+                       for value, strides in zip(results, layout)]
+            for i, (owner, offset) in within.items():
+                whole, wide = results[owner], results[owner].is_complex() and not results[i].is_complex()
+                results[i] = (torch.view_as_real(whole) if wide else whole).as_strided(results[i].shape, results[i].stride(), whole.storage_offset() * (1 + wide) + offset)
+            return results
     return call
+
+
+def shared(results: Sequence[Any], arguments: Sequence[Any]) -> dict[int, tuple[int, int]]:
+    """Of results that lie in the memory of another one, as views of what the program computes do: that one, which has all that this memory holds, and where in it
+    they begin. Those that lie in an argument's come as views of it already."""
+    def place(value: Any) -> int:
+        return value.untyped_storage().data_ptr() if isinstance(value, torch.Tensor) and value.numel() > 0 else 0
+    taken, owners = {0, *map(place, arguments)}, {}
+    for i, value in enumerate(results):
+        if place(value) not in taken and value.numel() * value.element_size() == value.untyped_storage().nbytes() and torch.ops.aten.is_non_overlapping_and_dense(value):
+            owners.setdefault(place(value), i)
+    return {i: (owners[place(value)], value.storage_offset()) for i, value in enumerate(results)
+            if place(value) in owners and owners[place(value)] != i and value.is_conj() == results[owners[place(value)]].is_conj() and not value.is_neg()
+            and value.dtype in (results[owners[place(value)]].dtype, results[owners[place(value)]].real.dtype)}

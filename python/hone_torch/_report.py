@@ -10,6 +10,8 @@ import torch
 if TYPE_CHECKING:
     from ._backend import Graph
 
+NOTHING = ("hone has seen no graph of this model: was it compiled with backend=\"hone\", and called? If it was, Dynamo runs it by Python: TORCH_LOGS=graph_breaks "
+           "says where. It leaves a function whole to Python where a loop in it meets a tensor's value, and recurrent nets unless torch._dynamo.config.allow_rnn = True")
 GRAPHS: weakref.WeakSet[Graph] = weakref.WeakSet()
 
 
@@ -26,7 +28,7 @@ class Report:
 
     def __str__(self) -> str:
         if not self.graphs:
-            return "hone has seen no graph of this model: was it compiled with backend=\"hone\", and called?"
+            return NOTHING
         return "\n".join(line for graph in self.graphs for line in self.lines(graph))
 
     @staticmethod

@@ -46,6 +46,9 @@ TYPES = {"float64": "f64", "float32": "f32", "bfloat16": "bf16", "float16": "f16
          "int16": "i16", "int8": "i8", "bool": "bool"}
 
 
+aten = torch.ops.aten
+
+
 class Wrong(Exception):
     """What the user can mend: the message is a sentence, and a second line says what to do."""
 
@@ -110,6 +113,7 @@ class Subject:
     train, name, device = False, "", "cpu"
     exported: typing.Any = None
     instead: typing.Any = {}   # of nodes that are taken apart: what stands for them, by their names
+    paired: typing.Any = {}    # of complex ones
 
     def tensors(self, tree):
         return [leaf for leaf in pytree.tree_leaves(tree) if isinstance(leaf, torch.Tensor)]
@@ -168,7 +172,8 @@ class Subject:
         stand in "origins", as they were, with "results": what stands for each of theirs; their pieces have "origin", the place there."""
         if self.exported is None:
             self.exported = self.export()
-        exported, self.instead = self.exported, {}
+            self.paired = Pairs(self.exported.graph).run()
+        exported, self.instead = self.exported, dict(self.paired)
         signature, nodes, constants, origins = exported.graph_signature, [], {}, []
         roles = {spec.arg.name: spec for spec in signature.input_specs if hasattr(spec.arg, "name")}
         state = set(self.module.state_dict())
@@ -189,9 +194,11 @@ class Subject:
                     continue
                 nodes += self.put_in(node, pieces, len(origins))
                 results = self.instead[node.name]
-                origins.append({**row, "results": results if isinstance(results, list) else [results]})
+                origins.append({**row, "results": results if isinstance(results, list) else [results], "composite": apart.composite(node)})
             elif node.op == "get_attr":
-                raise Wrong(f"{self.name}: torch.export made a graph within the graph ({node.target})\ncontrol flow operators are not supported")
+                user = next(iter(node.users), node)
+                raise Wrong(f"{self.name}: forward() calls {getattr(user.target, '__name__', user.target)}, whose branches or steps are graphs of their own ({node.target})\n"
+                            "control flow operators are not supported: torch.where takes one of two values, and a loop in Python is unrolled")
         outputs = [{"kind": spec.kind.name.lower(), "target": spec.target, "value": self.result(spec.arg)} for spec in signature.output_specs]
         torch.save(constants, constants_file)
         for tree in (exported.call_spec.in_spec, exported.call_spec.out_spec):
@@ -291,6 +298,14 @@ class Subject:
     def call(self, node):
         row = {"name": node.name, "op": str(node.target), "arguments": {}}
         value = node.meta.get("val")
+        fill = ALIKE.get(node.target)
+        if fill is not None and str(value.dtype).removeprefix("torch.") in TYPES and all(isinstance(extent, int) for extent in value.shape):
+            fill = fill(*node.args, **node.kwargs)
+        if isinstance(fill, (bool, int, float)):
+            kind = type_of(value)
+            return {**row, "op": "aten.full.default", "type": kind, "positional": ["size", "fill_value"], "arguments": {
+                "size": list(value.shape), "fill_value": self.argument(bool(fill) if value.dtype == torch.bool else fill), "dtype": {"dtype": kind["dtype"]},
+                "device": {"other": str(value.device)}}}
         row["type"] = [type_of(v) for v in value] if isinstance(value, (list, tuple)) else type_of(value)
         schema = getattr(node.target, "_schema", None)
         if node.target is operator.getitem:
@@ -329,16 +344,219 @@ class Subject:
         return {"other": str(value)}
 
 
+class Pairs:
+    """Complex numbers as pairs of real ones along a last axis, since the language has only those. What has no such way here is PyTorch's, and views turn the one
+    into the other before and behind it."""
+
+    def __init__(self, graph):
+        self.graph, self.pairs, self.done, self.instead = graph, {}, {}, {}
+        views = {op: self.view for op in (aten.unsqueeze.default, aten.reshape.default, aten.view.default, aten._unsafe_view.default, aten.permute.default, aten.transpose.int, aten.slice.Tensor,
+                                          aten.select.int, aten.expand.default, aten.repeat.default, aten.squeeze.dim, aten.index_select.default, aten.index.Tensor,
+                                          aten.cat.default, aten.stack.default)}
+        self.ways = {
+            **views, aten.view_as_complex.default: lambda node: node.args[0], aten.view_as_real.default: lambda node: self.pair(node.args[0]),
+            **{op: lambda node: self.pair(node.args[0]) for op in (aten.resolve_conj.default, aten.clone.default, aten.alias.default)},
+            **{op: self.conjugate for op in (aten._conj.default, aten.conj_physical.default)},
+            **{op: self.product for op in (aten.mul.Tensor, aten.mul.Scalar)}, aten.div.Tensor: self.quotient,
+            aten.add.Tensor: self.sum, aten.sub.Tensor: self.sum, aten.neg.default: lambda node: self.add(aten.neg.default, self.pair(node.args[0])),
+            aten.abs.default: lambda node: self.add(aten.hypot.default, *self.parts(node.args[0])),
+            aten.angle.default: lambda node: self.add(aten.atan2.default, *self.parts(node.args[0])[::-1]),
+            aten.polar.default: lambda node: self.turned(*node.args), aten.complex.default: lambda node: self.both(node, *node.args),
+            aten.exp.default: lambda node: self.turned(self.add(aten.exp.default, self.parts(node.args[0])[0]), self.parts(node.args[0])[1])}
+
+    def run(self):
+        """Puts them into the graph. Gives for nodes that are no more there what stands for them, by name."""
+        nodes = list(self.graph.nodes)
+        if not any(self.is_complex(node) for node in nodes):
+            return {}
+        for node in nodes:
+            if node.op != "call_function" or node.target not in self.ways or not any(self.is_complex(one) for one in (node, *node.all_input_nodes)):
+                continue
+            value = node.meta["val"]
+            with self.graph.inserting_before(node), torch._guards.detect_fake_mode(value) or torch.no_grad():
+                try:
+                    found = self.ways[node.target](node)
+                except (Wrong, RuntimeError, TypeError, ValueError):
+                    continue
+            kind, shape = found.meta["val"].dtype, (*value.shape, 2) if value.is_complex() else value.shape
+            if shape != tuple(found.meta["val"].shape) or kind != value.dtype.to_real():
+                continue
+            if value.is_complex():
+                self.pairs[node] = self.done[node] = found
+            else:
+                self.put(node, found)
+        for node, pair in reversed([*self.done.items()]):
+            if all(self.is_done(user) for user in node.users):
+                continue
+            if node.target is aten._conj.default:  # a view, which a result may have to be
+                del self.done[node]
+            else:
+                with self.graph.inserting_before(node.next), torch._guards.detect_fake_mode(node.meta["val"]) or torch.no_grad():
+                    self.put(node, self.add(aten.view_as_complex.default, pair))
+        self.graph.eliminate_dead_code()
+        return self.instead
+
+    def is_done(self, node):
+        return node in self.done or node.name in self.instead
+
+    def put(self, node, other):
+        node.replace_all_uses_with(other, delete_user_cb=lambda user: not self.is_done(user))
+        self.instead[node.name] = {"node": other.name}
+
+    @staticmethod
+    def is_complex(value):
+        tensor = value.meta.get("val") if isinstance(value, torch.fx.Node) else None
+        return isinstance(tensor, torch.Tensor) and tensor.dtype in (torch.complex64, torch.complex128)
+
+    def add(self, op, *arguments, **keywords):
+        node = self.graph.call_function(op, arguments, keywords)
+        given = torch.fx.map_arg((arguments, keywords), lambda one: one.meta["val"])
+        node.meta["val"] = op(*given[0], **given[1])
+        return node
+
+    def pair(self, node):
+        if node not in self.pairs:
+            self.pairs[node] = self.add(aten.view_as_real.default, node)
+        return self.pairs[node]
+
+    def parts(self, value):
+        """Real and imaginary; None where that is nothing."""
+        if self.is_complex(value):
+            return [self.add(aten.select.int, self.pair(value), -1, i) for i in (0, 1)]
+        return [value.real, value.imag] if isinstance(value, complex) else [value, None]
+
+    def both(self, node, real, imaginary):
+        shape = list(node.meta["val"].shape)
+        return self.add(aten.stack.default, [self.add(aten.expand.default, part, shape) for part in (real, imaginary)], -1)
+
+    def view(self, node):
+        arguments = [*node.args, *(parameter.default_value for parameter in node.target._schema.arguments[len(node.args):] if not parameter.kwarg_only)]
+        several = isinstance(arguments[0], (list, tuple))
+        if not all(self.is_complex(one) for one in (arguments[0] if several else arguments[:1])) or node.kwargs:
+            raise Wrong("of real numbers too")
+        rank = (arguments[0][0] if several else arguments[0]).meta["val"].dim()
+        arguments[0] = [self.pair(one) for one in arguments[0]] if several else self.pair(arguments[0])
+        for i, parameter in enumerate(node.target._schema.arguments[:len(arguments)]):
+            if parameter.name in ("dim", "dim0", "dim1"):
+                arguments[i] = arguments[i] % (rank + (node.target in (aten.unsqueeze.default, aten.stack.default)))
+            elif parameter.name == "dims":
+                arguments[i] = [*(dim % rank for dim in arguments[i]), rank]
+            elif parameter.name == "repeats":
+                arguments[i] = [*arguments[i], 1]
+            elif parameter.name in ("shape", "size"):
+                arguments[i] = [*(list(node.meta["val"].shape) if node.target is not aten.expand.default else arguments[i]), 2]
+        return self.add(node.target, *arguments)
+
+    def conjugate(self, node):
+        real, imaginary = self.parts(node.args[0])
+        return self.both(node, real, self.add(aten.neg.default, imaginary))
+
+    def turned(self, length, angle):
+        return self.add(aten.stack.default, [self.add(aten.mul.Tensor, length, self.add(op, angle)) for op in (aten.cos.default, aten.sin.default)], -1)
+
+    def times(self, a, b):
+        return None if a is None or b is None else self.add(aten.mul.Tensor, *((a, b) if isinstance(a, torch.fx.Node) else (b, a)))
+
+    def plus(self, op, a, b):
+        if b is None:
+            return a
+        if a is None:
+            return b if op is aten.add.Tensor else self.add(aten.neg.default, b)
+        return self.add(op, a, b) if isinstance(a, torch.fx.Node) else self.add(aten.add.Tensor, b if op is aten.add.Tensor else self.add(aten.neg.default, b), a)
+
+    def product(self, node):
+        (a, b), (c, d) = map(self.parts, node.args)
+        return self.both(node, self.plus(aten.sub.Tensor, self.times(a, c), self.times(b, d)), self.plus(aten.add.Tensor, self.times(a, d), self.times(b, c)))
+
+    def quotient(self, node):
+        (a, b), (c, d) = map(self.parts, node.args)
+        if d is not None:
+            raise Wrong("by complex numbers")
+        return self.both(node, *(self.add(aten.div.Tensor, part, c) for part in (a, b)))
+
+    def sum(self, node):
+        if node.kwargs.get("alpha", 1) != 1:
+            raise Wrong("of a multiple")
+        (a, b), (c, d) = map(self.parts, node.args)
+        return self.both(node, self.plus(node.target, a, c), self.plus(node.target, b, d))
+
+
+def native_attention(query, key, value, embed_dim, num_head, qkv_weight, qkv_bias, proj_weight, proj_bias, mask=None, need_weights=True, average_attn_weights=True, mask_type=None):
+    """torch._native_multi_head_attention, which nn.MultiheadAttention is outside of torch.export after eval(): PyTorch has no decomposition of it."""
+    if query is key and key is value:
+        projected = torch.nn.functional.linear(query, qkv_weight, qkv_bias).chunk(3, -1)
+    else:
+        projected = [torch.nn.functional.linear(*one) for one in zip((query, key, value), qkv_weight.chunk(3), qkv_bias.chunk(3))]
+    query, key, value = (one.unflatten(-1, (num_head, -1)).transpose(1, 2) for one in projected)
+    weights = None
+    if mask is None and not need_weights:
+        found = torch.nn.functional.scaled_dot_product_attention(query, key, value)
+    else:  # as it does: a row without one key that may be looked at is NaN
+        scores = query * query.shape[-1] ** -0.5 @ key.transpose(-2, -1)
+        if mask is not None:
+            mask = mask.to(torch.bool)
+            scores = scores.masked_fill(mask[:, None, None, :] if mask_type == 1 else mask, float("-inf"))
+        weights = scores.softmax(-1)
+        found = weights @ value
+    if not need_weights:
+        weights = None
+    elif average_attn_weights:
+        weights = weights.mean(1)
+    return torch.nn.functional.linear(found.transpose(1, 2).flatten(2), proj_weight, proj_bias), weights
+
+
+def encoder_layer(src, embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias, use_gelu, norm_first, eps, norm_weight_1, norm_bias_1, norm_weight_2,
+                  norm_bias_2, ffn_weight_1, ffn_bias_1, ffn_weight_2, ffn_bias_2, mask=None, mask_type=None):
+    """torch._transformer_encoder_layer_fwd, which nn.TransformerEncoderLayer is in the same way."""
+    linear = torch.nn.functional.linear
+
+    def first(x):
+        return torch.nn.functional.layer_norm(x, (embed_dim,), norm_weight_1, norm_bias_1, eps)
+
+    def second(x):
+        return torch.nn.functional.layer_norm(x, (embed_dim,), norm_weight_2, norm_bias_2, eps)
+    x = first(src) if norm_first else src
+    x = native_attention(x, x, x, embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias, mask, need_weights=False, mask_type=mask_type)[0] + src
+    x = x if norm_first else first(x)
+    hidden = linear(second(x) if norm_first else x, ffn_weight_1, ffn_bias_1)
+    hidden = torch.nn.functional.gelu(hidden) if use_gelu else torch.relu(hidden)
+    x = linear(hidden, ffn_weight_2, ffn_bias_2) + x
+    return x if norm_first else second(x)
+
+
+def bilinear(input1, input2, weight, bias=None):
+    """As one product with all pairs of what the inputs hold."""
+    pairs = (input1.unsqueeze(-1) * input2.unsqueeze(-2)).flatten(-2)
+    return torch.nn.functional.linear(pairs, weight.flatten(1), bias)
+
+
+OWN = {aten._native_multi_head_attention.default: native_attention, aten._transformer_encoder_layer_fwd.default: encoder_layer, aten.bilinear.default: bilinear}
+# What takes nothing from its operand but its type and shape, so that it is a constant; and what that is full of.
+ALIKE = {aten.ones_like.default: lambda *_, **__: 1, aten.zeros_like.default: lambda *_, **__: 0, aten.full_like.default: lambda _, fill_value, **__: fill_value,
+         aten.new_ones.default: lambda *_, **__: 1, aten.new_zeros.default: lambda *_, **__: 0, aten.new_full.default: lambda _, __, fill_value, **___: fill_value}
+
+
 class Apart:
-    """What PyTorch makes of operators by its own decompositions, except for those that are known."""
+    """What operators are by decompositions, PyTorch's own and OWN, except for those that are known."""
 
     def __init__(self, names, known):
         self.names, known = set(names), set(known)
         self.all = {op: function for op, function in torch._decomp.decomposition_table.items()
                     if isinstance(op, torch._ops.OpOverload) and not op._schema.is_mutable
                     and not (torch.Tag.core in op.tags and function.__module__.startswith("torch._refs"))}  # which would be one of prims
+        self.all.update(OWN)
         self.table = {op: function for op, function in self.all.items() if str(op) not in known}
         self.found = {}
+
+    def composite(self, node):
+        """Whether PyTorch has no one kernel for it, but runs pieces one after the other."""
+        if node.target in OWN:
+            return True
+        if not torch._C._dispatch_has_kernel_for_dispatch_key(node.target.name(), "CompositeImplicitAutograd"):
+            return False
+        places = {operand: i for i, operand in enumerate(node.all_input_nodes)}
+        graph = self.followed(node, places, [operand.meta["val"] for operand in places], {})
+        return sum(piece.op == "call_function" and not getattr(piece.target, "is_view", True) for piece in graph.nodes) > 1
 
     def pieces(self, node):
         """A graph whose inputs are the node's operands; None where there is none of functions of tensors alone."""
@@ -357,21 +575,25 @@ class Apart:
                 self.found[key] = None
         return self.found[key]
 
-    def traced(self, node, places, values):
+    def followed(self, node, places, values, table):
         def call(*tensors):
             arguments, keywords = torch.fx.map_arg((node.args, node.kwargs), lambda n: tensors[places[n]])
-            return node.target(*arguments, **keywords)
-        own = {op: self.all[op] for op in (node.target,) if op in self.all}  # known, but not as it is called here
+            return OWN.get(node.target, node.target)(*arguments, **keywords)
         with torch._guards.detect_fake_mode(values), torch.no_grad():
-            graph = make_fx(dispatch_functionalize(call), decomposition_table={**self.table, **own})(*values).graph
+            graph = make_fx(dispatch_functionalize(call), decomposition_table=table)(*values).graph
         graph.eliminate_dead_code()
+        return graph
+
+    def traced(self, node, places, values):
+        own = {op: self.all[op] for op in (node.target,) if op in self.all}  # known, but not as it is called here
+        graph = self.followed(node, places, values, {**self.table, **own})
         calls = [piece for piece in graph.nodes if piece.op == "call_function"]
         plain = all(piece.op in ("placeholder", "call_function", "output") for piece in graph.nodes)
         return graph if plain and calls and all(piece.target is not node.target for piece in calls) else None
 
 
 class InDouble(TorchDispatchMode):
-    """Every real tensor in fp64, those that the program itself casts or makes included."""
+    """Every real tensor in fp64 and every complex one in twice that, those that the program itself casts or makes included."""
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         wide, kwargs = pytree.tree_map(widened, (args, kwargs or {}))
@@ -380,21 +602,31 @@ class InDouble(TorchDispatchMode):
         except (RuntimeError, NotImplementedError):  # an operator that knows no fp64
             if function._schema.is_mutable:
                 raise
-            args, kwargs = pytree.tree_map(lambda leaf: leaf.float() if isinstance(leaf, torch.Tensor) and leaf.is_floating_point() else leaf, (args, kwargs))
+            narrow = {torch.float64: torch.float32, torch.complex128: torch.complex64}
+            args, kwargs = pytree.tree_map(lambda leaf: leaf.to(narrow.get(leaf.dtype, leaf.dtype)) if isinstance(leaf, torch.Tensor) else leaf, (args, kwargs))
             return pytree.tree_map(widened, function(*args, **kwargs))
+
+
+def wide(kind):
+    return torch.float64 if kind.is_floating_point else torch.complex128 if kind.is_complex else kind
 
 
 def widened(leaf):
     if isinstance(leaf, torch.dtype):
-        return torch.float64 if leaf.is_floating_point else leaf
-    return leaf.double() if isinstance(leaf, torch.Tensor) and leaf.is_floating_point() else leaf
+        return wide(leaf)
+    return leaf.to(wide(leaf.dtype)) if isinstance(leaf, torch.Tensor) else leaf
+
+
+def doubled(module):
+    """Like module.double(), which leaves complex parameters and buffers as they are."""
+    return module._apply(lambda tensor: tensor.to(wide(tensor.dtype)))
 
 
 def in_double(subject, module, arguments):
     default = torch.get_default_dtype()
     torch.set_default_dtype(torch.float64)
     try:
-        module, arguments = copy.deepcopy(module).double(), pytree.tree_map(widened, arguments)
+        module, arguments = doubled(copy.deepcopy(module)), pytree.tree_map(widened, arguments)
         with InDouble():
             return subject.run(module, arguments)
     finally:
@@ -411,11 +643,14 @@ def compared(found, truth):
     """Errors of one output in units of its size: the largest, the root of their mean square, and what is not finite."""
     if found.shape != truth.shape:
         return {"shape": list(found.shape), "wanted": list(truth.shape)}
+    if truth.is_complex() and found.is_complex():
+        found, truth = (torch.view_as_real(values.resolve_conj()) for values in (found, truth))
     if not truth.is_floating_point():
         return {"differ": int((found.to(truth.dtype) != truth).sum()), "count": truth.numel()}
     found, good = found.double(), truth.isfinite()
     off = (found - truth)[good].abs()
-    broken = int((~found[good].isfinite()).sum()) + int((found[~good].isfinite()).sum())
+    other = (found != truth) & ~(found.isnan() & truth.isnan())  # an infinity of the other sign, NaN for an infinity
+    broken = int((~found[good].isfinite()).sum()) + int(other[~good].sum())
     off = off[off.isfinite()]
     return {"scale": size(truth[good]), "max": float(off.max()) if off.numel() else 0.0, "rms": size(off), "broken": broken, "count": truth.numel()}
 
@@ -484,7 +719,7 @@ class Session:
         missing = [name for name in eager if name.startswith("result ") and name not in found]
         if missing or len([n for n in found if n.startswith("result ")]) != len([n for n in eager if n.startswith("result ")]):
             return {"outputs": [], "wrong": "not as many results as the module gives"}
-        return {"outputs": [{"name": name, "dtype": TYPES.get(str(e.dtype).removeprefix("torch."), "f32"),
+        return {"outputs": [{"name": name, "dtype": TYPES.get(str(e.real.dtype).removeprefix("torch."), "f32"),
                              "eager": compared(e, truth[name]), "ours": compared(found[name], truth[name]),
                              "same_type": found[name].dtype == e.dtype} for name, e in eager.items() if name in found]}
 

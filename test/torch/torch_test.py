@@ -273,6 +273,32 @@ def cases():
                 for found, wanted in zip(mine, theirs):
                     near(found, wanted)
 
+        def windows(x):
+            y = torch.tanh(x * x + 1) * x
+            z = torch.polar(y.abs(), x)
+            return y[1:], y, y.t(), y.view(-1)[2:5], x[0], z, z.real, z.imag[1:]
+
+        # Whatever hone is faster at: kernels run, and results that are views of what is computed stay views of each other.
+        times = hone_torch._session.Session.times
+        hone_torch._session.Session.times = lambda self, request: {"ours": [1.0] * 40, "theirs": [2.0 + i % 2 for i in range(40)]}
+        try:
+            with torch.no_grad():
+                for nested in ("eager", "inductor"):
+                    x = torch.randn(64, 512)
+                    fast = compiled(windows, nested=nested)
+                    found, wanted = fast(x), windows(x)
+                    near(fast(x)[3], wanted[3])
+                    report = hone_torch._report.Report([max(hone_torch._report.GRAPHS, key=lambda graph: graph.number).describe()])
+                    assert report.used, str(report)
+                    for results in (found, wanted):
+                        for at, result in enumerate(results):
+                            result.mul_(at + 2)
+                    for mine, theirs in zip(found, wanted):
+                        near(mine, theirs)
+                        assert mine.stride() == theirs.stride()
+        finally:
+            hone_torch._session.Session.times = times
+
     def refused():
         """What no kernel can do: the nested backend's answer, and the reason in the report."""
         class Subclass(torch.Tensor):
@@ -481,6 +507,92 @@ def cases():
             assert ended.returncode in (0, 1) and "going on with the search" in ended.stdout and "the same command" not in ended.stdout, ended.stdout + ended.stderr
             assert set(new()) == begun and set(new().values()) == {"finished"}, new()
 
+    def apart():
+        """Operators that PyTorch has no decomposition of are what it computes, and steps that tasks say."""
+        from hone_torch import _session
+        aten, (x, y, z) = torch.ops.aten, torch.randn(3, 2, 5, 16)
+        module = nn.MultiheadAttention(16, 4, batch_first=True).eval()
+        weights = module.in_proj_weight, module.in_proj_bias, module.out_proj.weight, module.out_proj.bias
+        ends, before, some = torch.zeros(2, 5, dtype=torch.bool), torch.ones(5, 5, dtype=torch.bool).triu(1), torch.rand(2, 4, 5, 5) > 0.5
+        ends[1, 3:] = True
+        some[1, 2, 3] = True  # no key is left
+        with torch.no_grad():
+            for query, key, value in ((x, x, x), (x, y, y), (x, y, z)):
+                for mask, kind in ((None, None), (before, 0), (ends, 1), (ends.float().masked_fill(ends, -torch.inf), 1), (some, 2)):
+                    for need, average in ((True, True), (True, False), (False, False)):
+                        given = query, key, value, 16, 4, *weights, mask, need, average, kind
+                        wanted, found = aten._native_multi_head_attention(*given), _session.native_attention(*given)
+                        assert torch.allclose(found[0], wanted[0], 1e-5, 1e-5, equal_nan=True), (kind, need, average)
+                        assert not need or torch.allclose(found[1], wanted[1], 1e-5, 1e-6, equal_nan=True), (kind, average)
+            for options in ({}, {"activation": "gelu"}, {"norm_first": True}):
+                for mask in (None, ends):
+                    layer = nn.TransformerEncoderLayer(16, 4, 32, batch_first=True, **options).eval()
+                    fast = compiled(layer, when="never")
+                    near(fast(x, src_key_padding_mask=mask), layer(x, src_key_padding_mask=mask))
+                    report = hone_torch.report(layer)
+                    assert len(report.graphs[0]["tasks"]) >= 5 and not report.graphs[0]["pytorch"], str(report)
+
+        with torch.no_grad():
+            assert torch.allclose(_session.bilinear(x[0], y[0, ..., :7], torch.arange(3.0 * 16 * 7).view(3, 16, 7) / 99, torch.ones(3)),
+                                  F.bilinear(x[0], y[0, ..., :7].contiguous(), torch.arange(3.0 * 16 * 7).view(3, 16, 7) / 99, torch.ones(3)), 1e-4, 1e-4)
+
+        # PyTorch runs a triplet's loss piece by piece, which may be many tasks, and a sampled grid by one kernel.
+        class Two(nn.Module):
+            def forward(self, a, b, c, grid):
+                return F.triplet_margin_loss(a, b, c), F.grid_sample(a[None, None], grid, "bicubic")
+        program = torch.export.export(Two(), (*(torch.randn(4, 5) for _ in range(3)), torch.randn(1, 3, 2, 2)), strict=False).run_decompositions({})
+        kinds = {str(node.target): _session.Apart([], []).composite(node) for node in program.graph.nodes if node.op == "call_function" and isinstance(node.target, torch._ops.OpOverload)}
+        assert kinds["aten.triplet_margin_loss.default"] and not kinds["aten.grid_sampler.default"], kinds
+
+        # What such answers are judged by: a complex one by its parts, an infinity by its sign.
+        good = torch.tensor([1 + 1j, 2 - 1j], dtype=torch.complex128)
+        assert _session.compared(good.to(torch.complex64), good)["max"] < 1e-6
+        assert abs(_session.compared((good + 0.5j).to(torch.complex64), good)["max"] - 0.5) < 1e-6
+        truth = torch.tensor([torch.inf, -torch.inf, torch.nan, 1.0], dtype=torch.float64)
+        assert _session.compared(truth.float(), truth)["broken"] == 0
+        for wrong in ([-torch.inf, -torch.inf, torch.nan, 1], [torch.inf, torch.nan, torch.nan, 1], [torch.inf, -torch.inf, 0, 1], [torch.inf, -torch.inf, torch.inf, 1]):
+            assert _session.compared(torch.tensor(wrong), truth)["broken"] == 1, wrong
+
+    def pairs():
+        """Complex numbers are pairs of real ones; what has no such way stays what it is."""
+        from hone_torch import _session
+
+        class All(nn.Module):
+            def forward(self, z, x, w):
+                y = z * z.conj() + 1j * x
+                spectrum = torch.fft.rfft(x) * w * 2 - w
+                both = torch.cat([z, y], -1).reshape(2, -1, 4).permute(1, 0, 2).transpose(-1, -2)
+                return (y, y.real, (y * 0.5).imag, z.abs(), z.angle(), -z, torch.fft.irfft(spectrum, n=4), z @ z.T, torch.stack([z, y], -1)[..., 1], (z / 3).exp(), torch.complex(x, x) * x,
+                        z.conj(), torch.polar(x.abs(), x) + 1, 2 - z, z - 2, x - z, x + z, z.mT[None].select(0, -1), z.unsqueeze(-1).squeeze(-1)[1:, ::2], z[torch.tensor([2, 0])], z / z,
+                        z.sum(), both, z[:, None].expand(-1, 2, -1) * (1 - 2j), z.repeat(2, 1), torch.view_as_complex(torch.view_as_real(z) * 2), z.index_select(1, torch.tensor([3, 1])))
+        for wide in (torch.complex64, torch.complex128):
+            given = torch.randn(3, 4, dtype=wide), torch.randn(3, 4, dtype=wide.to_real()), torch.randn(3, 3, dtype=wide)
+            program = torch.export.export(All(), given, strict=False).run_decompositions({})
+            said = _session.Pairs(program.graph).run()
+            program.graph.lint()
+            assert len(said) > 20
+            constants = [value.clone() for value in program.constants.values()]
+            found = torch.fx.Interpreter(torch.fx.GraphModule(program.graph_module, program.graph)).run(*constants, *given)
+            for at, (mine, theirs) in enumerate(zip(found, All()(*given), strict=True)):
+                assert mine.dtype == theirs.dtype and mine.shape == theirs.shape, at
+                assert torch.allclose(mine.resolve_conj(), theirs.resolve_conj(), 1e-5, 1e-5), at
+
+        class Rotary(nn.Module):
+            def __init__(self):
+                super().__init__()
+                angles = torch.outer(torch.arange(16.0), 10000 ** (-torch.arange(0, 8, 2) / 8))
+                self.register_buffer("turns", torch.polar(torch.ones_like(angles), angles), persistent=False)
+
+            def forward(self, x):
+                z = torch.view_as_complex(x.float().reshape(*x.shape[:-1], -1, 2))
+                return torch.view_as_real(z * self.turns[:x.shape[1], None]).flatten(-2).type_as(x)
+        module, x = Rotary(), torch.randn(2, 6, 4, 8)
+        fast = compiled(module, when="never")
+        with torch.no_grad():
+            near(fast(x), module(x))
+        report = hone_torch.report(module)
+        assert len(report.graphs[0]["tasks"]) == 1 and not report.graphs[0]["pytorch"], str(report)
+
     def threads():
         import threading
         module, x = Norm(), torch.randn(64, 512)
@@ -516,7 +628,7 @@ def cases():
             near(torch.load(file.name, weights_only=False)(x), wanted)
 
     return {name: function for name, function in locals().items() if callable(function) and function.__name__ in
-            ("inference", "gradients", "nested", "training", "shapes", "models", "dynamic", "later", "off", "autocast", "aliases", "refused", "package", "kinds", "model_new", "resume", "threads", "saved")}
+            ("inference", "gradients", "nested", "training", "shapes", "models", "dynamic", "later", "off", "autocast", "aliases", "refused", "package", "kinds", "model_new", "resume", "apart", "pairs", "threads", "saved")}
 
 
 def main():

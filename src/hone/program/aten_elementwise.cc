@@ -269,6 +269,8 @@ Written where(const Site& site, std::string_view) {
   return written(fmt::format("where({}, {}, {})", site.text("condition"), site.text("self"), site.text("other")));
 }
 
+Written where_of_prims(const Site& site, std::string_view) { return written(fmt::format("where({}, {}, {})", site.text("pred"), site.text("a"), site.text("b"))); }
+
 Written masked(const Site& site, std::string_view) { return written(fmt::format("where({}, {}, {})", site.text("mask"), site.text("value"), site.text("self"))); }
 
 Written cast(const Site& site, std::string_view) {
@@ -468,6 +470,7 @@ constexpr Row kElementwise[] = {
     {"aten.addcmul.default", fused, "*"},
     {"aten.addcdiv.default", fused, "/"},
     {"prims.fma.default", multiplied_and_added},
+    {"prims.where.default", where_of_prims},
 };
 
 }  // namespace

@@ -36,6 +36,17 @@ Written extreme(const Site& site, std::string_view operation) {
                                   fmt::format("arg{}({}{})", operation, site.text("self"), over(site))};
 }
 
+/// aminmax(x, dim): both.
+Written both_extremes(const Site& site, std::string_view) {
+  return std::vector<std::string>{fmt::format("min({}{})", site.text("self"), over(site)), fmt::format("max({}{})", site.text("self"), over(site))};
+}
+
+/// Of a list of axes, which are none where it is empty.
+Written reduced_over_some(const Site& site, std::string_view operation) {
+  if (site.has("dim") && site.integers("dim").empty()) return no_word(site, "over no axis");
+  return reduced(site, operation);
+}
+
 Written deviation(const Site& site, std::string_view operation) {
   const Argument* correction = site.node().find("correction");
   double value = correction == nullptr ? 1 : correction->number().value_or(1);
@@ -172,6 +183,9 @@ constexpr Row kReductions[] = {
     {"aten.any.dim", reduced, "any"},
     {"aten.all.default", reduced, "all"},
     {"aten.all.dim", reduced, "all"},
+    {"aten.any.dims", reduced_over_some, "any"},
+    {"aten.all.dims", reduced_over_some, "all"},
+    {"aten.aminmax.default", both_extremes},
     {"aten.logsumexp.default", reduced, "logsumexp"},
     {"aten.var.correction", deviation, "var"},
     {"aten.var.dim", deviation, "var"},

@@ -41,9 +41,16 @@ Written max_pool(const Site& site, std::string_view detail) {
 
 Written avg_pool(const Site& site, std::string_view detail) {
   const size_t dimensions = dimensions_of(detail);
-  if (site.has("divisor_override")) return no_word(site, "divisor_override");
   const Batched x(site, dimensions);
-  return written(x.back(fmt::format("avg_pool{}d({}, {}, ceil_mode={}, count_include_pad={})", dimensions, x.text, window(site, dimensions), site.flag("ceil_mode"), site.flag("count_include_pad"))));
+  const bool divisor = site.has("divisor_override");   // of all windows, cut off or not
+  if (divisor && site.flag("ceil_mode")) return no_word(site, "divisor_override with ceil_mode");
+  std::string text = fmt::format("avg_pool{}d({}, {}, ceil_mode={}, count_include_pad={})", dimensions, x.text, window(site, dimensions), site.flag("ceil_mode"), divisor || site.flag("count_include_pad"));
+  if (divisor) {
+    double count = 1;
+    for (const int64_t extent : site.integers("kernel_size", dimensions)) count *= static_cast<double>(extent);
+    text = fmt::format("({} * {})", text, number_text(count / site.number("divisor_override", 1)));
+  }
+  return written(x.back(std::move(text)));
 }
 
 Written adaptive_pool(const Site& site, std::string_view detail) {

@@ -438,10 +438,10 @@ std::set<std::string> without_words(const Program& program) {
   return names;
 }
 
-std::set<std::string> apart_for_nothing(const Program& program, const std::vector<Region>& regions) {
+std::map<std::string, std::string> apart_for_nothing(const Program& program, const std::vector<Region>& regions) {
   std::vector<std::set<size_t>> within(program.origins.size());
   std::vector<size_t> heavy(program.origins.size(), 0);
-  std::set<std::string> names;
+  std::map<std::string, std::string> names;
   for (size_t i = 0; i < regions.size(); ++i)
     for (const int id : regions[i].nodes) {
       const Node& node = program.nodes[static_cast<size_t>(id)];
@@ -449,10 +449,12 @@ std::set<std::string> apart_for_nothing(const Program& program, const std::vecto
       const auto origin = static_cast<size_t>(node.origin);
       within[origin].insert(i);
       heavy[origin] += is_heavy(node) ? 1 : 0;
-      if (regions[i].kind == Region::Kind::kEager) names.insert(program.origins[origin].node.name);
+      const bool moves_nothing = program.origins[origin].composite && is_view(node);   // PyTorch's as before
+      if (regions[i].kind == Region::Kind::kEager && !moves_nothing) names.emplace(program.origins[origin].node.name, fmt::format("one of its pieces would be PyTorch's: {}", regions[i].why));
     }
   for (size_t i = 0; i < within.size(); ++i)
-    if (within[i].size() > std::max<size_t>(heavy[i], 1)) names.insert(program.origins[i].node.name);
+    if (!program.origins[i].composite && within[i].size() > std::max<size_t>(heavy[i], 1))
+      names.emplace(program.origins[i].node.name, fmt::format("its pieces would be {} tasks, and PyTorch has one kernel for it", within[i].size()));
   return names;
 }
 

@@ -6,6 +6,7 @@
 // anything else, so that PyTorch can run the operator in its place. Operators that the language lacks are steps of their own, for PyTorch. What hangs on weights alone is folded when they
 // are loaded. Regions are in an order in which they can run. Pure.
 #pragma once
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -39,9 +40,9 @@ struct CutOptions {
 
 /// Names of nodes that hang on arguments of forward() and that no task can say: what may be taken apart.
 [[nodiscard]] std::set<std::string> without_words(const Program& program);
-/// Of the operators that were taken apart those that it does no good: no task can say one of their pieces, or the pieces are in more regions than
-/// there are heavy operators among them, so that PyTorch could not run the operator in their place.
-[[nodiscard]] std::set<std::string> apart_for_nothing(const Program& program, const std::vector<Region>& regions);
+/// Of the operators that were taken apart those that it does no good, and why: no task can say one of their pieces, or the pieces are in more regions than
+/// there are heavy operators among them, so that PyTorch could not run its kernel for the operator in their place.
+[[nodiscard]] std::map<std::string, std::string> apart_for_nothing(const Program& program, const std::vector<Region>& regions);
 
 /// The nodes a region has to write for its results: its own and the repeated ones between them and its inputs, in the
 /// program's order.

@@ -309,6 +309,24 @@ TEST(CutTest, WhatGivesItsShapeAloneIsNoInput) {
   expect_runs(cut);
 }
 
+TEST(CutTest, NumbersThatMeetNoneOfTheirKindSayTheirType) {
+  const auto constant = [](const std::string& name, const std::string& number, const std::string& type) {
+    return fmt::format(R"(,{{"name":"{0}","op":"input","role":"constant","target":"{0}","number":{1},"type":{{"dtype":"{2}","shape":[]}}}})", name, number, type);
+  };
+  const auto compute = [&](const std::string& op, const std::string& arguments) {
+    const std::string nodes = std::string(kInput) + R"(,{"name":"m","op":"input","role":"user","target":"m","type":{"dtype":"bool","shape":[4,6]}},
+      {"name":"i","op":"input","role":"user","target":"i","type":{"dtype":"i64","shape":[2]}})" +
+                              constant("o", "1.5", "f32") + constant("z", "0.0", "f32") + call("y", op, arguments, kMatrix);
+    const Cut cut = cut_of_nodes(nodes, given("y"));
+    EXPECT_EQ(cut.plan.steps.front().kind, Region::Kind::kTask) << cut.plan.steps.front().why;
+    return cut.plan.tasks.empty() ? std::string() : cut.plan.tasks.front().task.compute;
+  };
+  EXPECT_THAT(compute("where.self", R"("condition":{"node":"m"},"self":{"node":"o"},"other":{"node":"z"})"), HasSubstr("cast(1.5, f32)"));
+  EXPECT_THAT(compute("where.self", R"("condition":{"node":"m"},"self":{"node":"x"},"other":{"node":"z"})"), Not(HasSubstr("cast")));
+  EXPECT_THAT(compute("add.Tensor", R"("self":{"node":"x"},"other":{"node":"o"},"alpha":1)"), Not(HasSubstr("cast")));
+  EXPECT_THAT(compute("index_put.default", R"("self":{"node":"x"},"indices":[{"node":"i"}],"values":{"node":"o"},"accumulate":false)"), HasSubstr("cast(1.5, f32)"));
+}
+
 TEST(CutTest, LabelsThatALossIgnoresPickNothing) {
   const std::string nodes = std::string(kInput) + R"(,{"name":"t","op":"input","role":"user","target":"t","type":{"dtype":"i64","shape":[4]}})" +
                             call("y", "cross_entropy_loss.default", R"("self":{"node":"x"},"target":{"node":"t"},"weight":null,"reduction":1,"ignore_index":-100,"label_smoothing":0.0)", R"({"dtype":"f32","shape":[]})");
@@ -372,8 +390,24 @@ TEST(CutTest, WhatWasTakenApartForNothingIsNamed) {
     return apart_for_nothing(*program, cut(*program));
   };
   EXPECT_THAT(vain(capture("exp.default")), testing::IsEmpty());
-  EXPECT_THAT(vain(capture("exotic.default")), ElementsAre("odd"));
+  EXPECT_THAT(vain(capture("exotic.default")), ElementsAre(testing::Pair("odd", testing::HasSubstr("aten.exotic.default"))));
   EXPECT_FALSE(read_program(R"({"format":1,"name":"a","state":{},"trees":{},"outputs":[],"nodes":[{"name":"y","op":"aten.abs.default","arguments":{},"type":{"dtype":"f32","shape":[4]},"origin":0}]})"));
+}
+
+TEST(CutTest, PiecesThatPyTorchRunsItselfMayBeManyTasks) {
+  const auto vain = [](bool composite) {
+    const std::string row = R"({"dtype":"f32","shape":[4,1]})", number = R"({"dtype":"f32","shape":[]})";
+    auto program = read_program(fmt::format(R"({{"format":1,"name":"a","state":{{}},"trees":{{}},"nodes":[{}{}{}{}],"outputs":[{},{}],
+      "origins":[{{"name":"odd","op":"aten.odd.default","arguments":{{"self":{{"node":"x"}}}},"type":[{},{}],"results":[{{"node":"odd__1"}},{{"node":"odd__2"}}],"composite":{}}}]}})",
+                                            kInput, call("odd__1", "sum.dim_IntList", R"("self":{"node":"x"},"dim":[1],"keepdim":true)", row, R"(,"origin":0)"),
+                                            call("z", "exotic.default", R"("self":{"node":"x"})", kMatrix),
+                                            call("odd__2", "sum.default", R"("self":{"node":"z"})", number, R"(,"origin":0)"), given("odd__1"), given("odd__2"), row, number, composite));
+    EXPECT_TRUE(program) << program.error().to_string();
+    program = normalise(std::move(*program));
+    return apart_for_nothing(*program, cut(*program));
+  };
+  EXPECT_THAT(vain(true), testing::IsEmpty());
+  EXPECT_THAT(vain(false), ElementsAre(testing::Pair("odd", HasSubstr("2 tasks"))));
 }
 
 /// A call of a recurrent operator: x is what a relu gives, and what is left of the states goes through another.

@@ -96,6 +96,7 @@ struct Whole {
 struct Origin {
   Node node;                      ///< as it was; it is not in the graph. What it read and no piece does is no more there: -1
   std::vector<Argument> results;  ///< for each of its results what stands for it
+  bool composite = false;         ///< PyTorch itself runs those pieces, one after the other: it has no kernel of its own for it
 };
 
 /// What forward() gives, and what it leaves in buffers.
@@ -119,6 +120,7 @@ struct Program {
   std::vector<Node> nodes;
   std::vector<Whole> wholes;       ///< the nodes of each lie one behind the other
   std::vector<Origin> origins;
+  std::map<std::string, std::string> kept;   ///< nodes that could be taken apart, by name, and why they are not
   std::vector<Output> outputs;
   std::vector<std::string> flat;   ///< of a graph of torch.compile's: the names of all its arguments, weights too; else empty
   std::string arguments_tree, results_tree;           ///< how PyTorch flattens them (pytree's own text)

@@ -140,6 +140,7 @@ class Reader {
       HONE_TRY(Argument value, argument(result));
       origin.results.push_back(std::move(value));
     }
+    origin.composite = row.value("composite", false);
     program_.origins.push_back(std::move(origin));
     return {};
   }

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <map>
 #include <set>
+#include <span>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -89,11 +91,38 @@ class Writer {
     }
     const Row* row = find_row(node.op);
     if (row == nullptr) return fail(ErrorCode::kUnavailable, fmt::format("{}: the language has nothing for it", node.op));
-    HONE_TRY(std::vector<std::string> texts, program::write(*row, Site(program_, node, terms_)));
+    const auto typed = say_types_of_numbers(node, *row);
+    auto written = program::write(*row, Site(program_, node, terms_));
+    for (const auto& [number, bare] : typed) terms_[number].front() = bare;
+    HONE_TRY(std::vector<std::string> texts, std::move(written));
     if (node.several) term = std::move(texts);
     else if (texts.empty()) return fail(ErrorCode::kUnavailable, fmt::format("{}: the language does not give it", node.op));
     else term = {named(short_name(node.op), std::move(texts.front()))};
     return {};
+  }
+
+  /// A number takes the type of the tensors that it meets, as PyTorch's tensors of rank 0 do. Where it meets none of its kind, as where(mask, 1.0, 0.0) or a
+  /// number that is spread out, it is of its own type. Gives what such numbers were called.
+  std::vector<std::pair<int, std::string>> say_types_of_numbers(const Node& node, const Row& row) {
+    const auto kind = [&](int id) {
+      const auto dtype = program_.nodes[static_cast<size_t>(id)].type().dtype;
+      return !dtype || *dtype == task::DType::kBool ? 0 : task::is_int(*dtype) ? 1 : 2;
+    };
+    const auto is_number = [&](int id) { return program_.nodes[static_cast<size_t>(id)].number.has_value() && program_.nodes[static_cast<size_t>(id)].type().dtype.has_value(); };
+    const std::span<const Row> alike = elementwise_rows();
+    int met = -1;
+    if (&row >= alike.data() && &row < alike.data() + alike.size())
+      for (const int operand : operands(node))
+        if (!is_number(operand)) met = std::max(met, kind(operand));
+    std::vector<std::pair<int, std::string>> before;
+    for (const int operand : operands(node)) {
+      if (!is_number(operand) || kind(operand) <= met) continue;
+      std::string& term = terms_[operand].front();
+      if (std::any_of(before.begin(), before.end(), [&](const auto& one) { return one.first == operand; })) continue;
+      before.emplace_back(operand, term);
+      term = fmt::format("cast({}, {})", term, task::name_of(*program_.nodes[static_cast<size_t>(operand)].type().dtype));
+    }
+    return before;
   }
 
   [[nodiscard]] std::optional<int64_t> bound_of(int id) const { return bounds_ == nullptr ? std::nullopt : (*bounds_)[static_cast<size_t>(id)]; }
@@ -180,7 +209,10 @@ std::string Words::lacks(int id) {
   if (node.is_input() || is_tuple_part(node)) return {};
   if (is_taking_apart(node)) return std::string(kView);
   if (find_row(node.op) == nullptr) {
+    if (node.op == "aten.clone.default") return "a copy";
+    if (node.op == "aten.view_as_real.default" || node.op == "aten.view_as_complex.default") return std::string(kView);
     const std::string why = not_written_out(program_, node);
+    if (const auto kept = program_.kept.find(node.name); why.empty() && kept != program_.kept.end()) return fmt::format("{}: {}", node.op, kept->second);
     return why.empty() ? fmt::format("{}: the language has nothing for it", node.op) : why;
   }
   for (const ValueType& type : node.types) {

@@ -273,3 +273,20 @@ def losses():
         (F.cosine_similarity, real(4, 5), real(4, 5)), (lambda x, y: F.cosine_similarity(x, y, dim=-1), real(2, 1, 4, 5), real(3, 1, 5)), (lambda x, y: F.cosine_similarity(x * 0, y, dim=0, eps=1e-3), real(4, 5), real(4, 1)),
     ]
     return made(cases)
+
+
+def unusual():
+    """Calls that were once steps of PyTorch's."""
+    one, none = torch.tensor(1.0), torch.tensor(0.0)
+    turns = torch.polar(torch.ones(5, 2), real(5, 2))
+    cases = [
+        (lambda x: torch.where(x > 0, one, none), real(4, 7)), (lambda x: one.expand(3) + x[0, :3], real(4, 7)), (lambda x: x.index_put((torch.tensor([2, 0]),), one), real(4, 7)),
+        (lambda x: torch.where(x > 2, torch.tensor(3), torch.tensor(-1)), whole(4, 7)), (lambda x: one.reshape(1, 1) @ x, real(1, 7)), (lambda x: torch.maximum(x, one) * none, real(4, 7, dtype=torch.float16)),
+        (lambda x: torch.full_like(x, 2) * one, real(4, 7)), (lambda x: F.fold(F.unfold(x, 3).sigmoid(), (6, 6), 3) / F.fold(torch.ones_like(F.unfold(x, 3)), (6, 6), 3), real(2, 3, 6, 6)),
+        (lambda x: x.any((0, 2)), real(3, 4, 5) > 1), (lambda x: torch.all(x, (1, 2), keepdim=True), real(3, 4, 5) > -1), (lambda x: list(x.aminmax(dim=1)), real(4, 7)), (lambda x: list(x.aminmax()), real(4, 7)),
+        (lambda x: F.avg_pool2d(x, 2, divisor_override=3), real(2, 3, 6, 7)), (lambda x: F.avg_pool2d(x, (3, 2), 2, (1, 1), divisor_override=5), real(2, 3, 6, 7)), (lambda x: torch.isin(x, torch.tensor([1, 2])), whole(4, 7)),
+        (F.triplet_margin_loss, real(4, 7), real(4, 7), real(4, 7)), (F.cosine_embedding_loss, real(4, 7), real(4, 7), torch.tensor([1.0, -1, 1, -1])), (F.margin_ranking_loss, real(7), real(7), torch.tensor([1.0, -1, 1, -1, 1, 1, -1])),
+        (F.bilinear, real(4, 7), real(4, 5), real(3, 7, 5), real(3)), (lambda x, y: list(torch.meshgrid(x, y, indexing="xy")), real(4), real(3)),
+        (lambda x: torch.view_as_real(torch.view_as_complex(x.unflatten(-1, (2, 2))) * turns[:, None]).flatten(-2), real(2, 5, 3, 4)), (lambda x, y: torch.complex(x, y).abs(), real(4, 7), real(4, 7)),
+    ]
+    return made(cases)

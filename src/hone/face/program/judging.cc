@@ -32,7 +32,7 @@ Duel duel_of(const evaluate::ProgramSession::Times& times) {
   for (size_t i = 0; i < times.ours_ns.size(); ++i)
     if (const evaluate::PairedSample sample{times.ours_ns[i], times.theirs_ns[i], 0}; evaluate::usable(sample)) comparer.add(sample);
   if (comparer.pairs() == 0) return {};
-  return {comparer.ratio(), comparer.decision(), evaluate::median(times.ours_ns), evaluate::median(times.theirs_ns)};
+  return {comparer.deciding(), comparer.decision(), evaluate::median(times.ours_ns), evaluate::median(times.theirs_ns)};
 }
 
 std::vector<double> share_budget(const std::vector<double>& gains, double seconds, double least) {

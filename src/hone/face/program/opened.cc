@@ -113,17 +113,23 @@ Result<program::Program> understood(evaluate::ProgramSession& session) {
   HONE_TRY(program::Program whole, program::read_program(session.capture()));
   HONE_TRY(whole, program::normalise(std::move(whole)));
   std::set<std::string> names = program::without_words(whole);
+  std::map<std::string, std::string> kept;
   while (!names.empty()) {
     HONE_TRY_VOID(session.take_apart(names, program::known_operators()));
     HONE_TRY(program::Program apart, program::read_program(session.capture()));
     HONE_TRY(apart, program::normalise(std::move(apart)));
-    const std::set<std::string> vain = program::apart_for_nothing(apart, program::cut(apart));
-    if (vain.empty()) return apart;
+    const std::map<std::string, std::string> vain = program::apart_for_nothing(apart, program::cut(apart));
+    if (vain.empty()) {
+      apart.kept = std::move(kept);
+      return apart;
+    }
     const size_t before = names.size();
-    for (const std::string& name : vain) names.erase(name);
+    for (const auto& [name, why] : vain) names.erase(name);
+    kept.insert(vain.begin(), vain.end());
     if (names.size() == before) break;  // a process that answers anything
     if (names.empty()) HONE_TRY_VOID(session.take_apart(names, {}));
   }
+  whole.kept = std::move(kept);
   return whole;
 }
 

@@ -152,10 +152,19 @@ TEST(ProgramTest, LongBitsOfIntegersAreTasks) {
   for (const char* op : {"bitwise_and.Tensor", "bitwise_or.Tensor", "bitwise_xor.Tensor", "bitwise_not.default", "bitwise_left_shift.Tensor", "bitwise_right_shift.Tensor"}) EXPECT_TRUE(seen.contains(fmt::format("aten.{}", op))) << op;
 }
 
+TEST(ProgramTest, UnusualCallsAreTasks) {
+  SKIP_WITHOUT_TORCH();
+  std::set<std::string> seen;
+  expect_same_meaning("unusual", seen);
+  for (const char* op : {"any.dims", "all.dims", "aminmax.default", "avg_pool2d.default", "hypot.default", "where.self", "index_put.default"}) EXPECT_TRUE(seen.contains(fmt::format("aten.{}", op))) << op;
+}
+
 TEST(ProgramTest, LongOperatorsMeanTheSameInTheLanguage) {
   SKIP_WITHOUT_TORCH();
   std::set<std::string> seen;
-  for (const char* family : {"elementwise", "reductions", "products", "windows", "shapes", "indices", "scatters", "bits", "losses"}) expect_same_meaning(family, seen);
+  for (const char* family : {"elementwise", "reductions", "products", "windows", "shapes", "indices", "scatters", "bits", "losses", "unusual"}) expect_same_meaning(family, seen);
+  // What takes only a shape and a type from its operand is captured as full; prims.where is a piece that decompositions give.
+  for (const char* op : {"aten.ones_like.default", "aten.zeros_like.default", "aten.full_like.default", "aten.new_ones.default", "aten.new_zeros.default", "aten.new_full.default", "prims.where.default"}) seen.insert(op);
   // The others are spellings that torch.export of today replaces by those: older ones, and a device's own.
   std::vector<std::string> unseen;
   for (const std::string& op : program::known_operators())
