@@ -53,6 +53,9 @@ constexpr unsigned char kGuardByte = 0xA7;
 /// Elements at edges that are compared of an output of which only a sample is.
 constexpr int64_t kEdges = 256;
 
+/// Of the non-finite numbers of an output whose whole answers are too dear, so many are asked about.
+constexpr size_t kPlacesNotFinite = 64;
+
 /// Inputs of so many bytes are drawn on a card: smaller ones are uploaded sooner than a draw there is looked over.
 constexpr int64_t kDrawnOnCard = int64_t{4} << 20;
 /// Calls of so many bytes are drawn one after another, by all threads together; smaller ones side by side.
@@ -193,6 +196,13 @@ struct Stage::State {
   }
   [[nodiscard]] OutputError compared(const Content& content, size_t output, const Reference& known, const std::byte* data, int threads) const;
   [[nodiscard]] Reference make_answers(Content& content, size_t output, const GateOptions& gate) const;
+  /// The same at single places of an output.
+  [[nodiscard]] Reference answers_at(Content& content, size_t output, std::span<const int64_t> places) const;
+  [[nodiscard]] Reference answers_over(Content& content, size_t output, std::vector<Box> boxes, bool whole_output, const std::unique_ptr<ReductionHelper>& helper, int threads) const;
+  /// Of integers any may be poison and an answer at once: those always.
+  [[nodiscard]] bool whole_is_judged(size_t output) const {
+    return !task::is_float(output_type(output)) || work_of_whole(graph, static_cast<int>(output)) <= options.most_work_whole * options.threads;
+  }
   const Reference& reference(Content& content, size_t output, bool whole_output);
   Verdict check_output(int slot, size_t index, bool with_gate);
   [[nodiscard]] Clue clue(size_t index, std::string drawn, std::string looks) const;
@@ -427,14 +437,31 @@ Reference Stage::State::make_answers(Content& content, size_t output, const Gate
   std::vector<Box> boxes = plan_boxes(graph, static_cast<int>(output), gate);
   const std::unique_ptr<ReductionHelper> helper = reductions(content, output, boxes);
   if (helper) boxes = plan_boxes(graph, static_cast<int>(output), gate, helper->coverage());
+  return answers_over(content, output, std::move(boxes), whole_output, helper, gate.threads);
+}
+
+Reference Stage::State::answers_at(Content& content, size_t output, std::span<const int64_t> places) const {
+  const base::Span span("oracle at some places");
+  const task::Shape& shape = output_shape(output);
+  std::vector<Box> boxes;
+  for (int64_t place : places) {
+    Box& box = boxes.emplace_back(Box{shape, task::Shape(shape.size(), 1)});
+    for (size_t d = shape.size(); d-- > 0; place /= shape[d]) box.start[d] = place % shape[d];
+  }
+  const std::unique_ptr<ReductionHelper> helper = reductions(content, output, boxes);
+  return answers_over(content, output, std::move(boxes), false, helper, options.threads);
+}
+
+Reference Stage::State::answers_over(Content& content, size_t output, std::vector<Box> boxes, bool whole_output, const std::unique_ptr<ReductionHelper>& helper,
+                                     int threads) const {
   draw_for_oracle(content, output, boxes, whole_output, helper ? helper->coverage() : Coverage{});
   const task::ConcreteGraph& of = judged_by(content);
   std::vector<TensorView> views;
   std::vector<std::vector<int32_t>> halves(task.inputs.size());
   for (size_t i = 0; i < task.inputs.size(); ++i)
     views.push_back(seen(content, {task.inputs[i].type.dtype, input_shape(i), home_of(content, i)}, halves[i]));
-  const Oracle oracle(of, std::move(views), task.track, gate.threads, helper.get());
-  return make_reference(of, oracle, task.track, static_cast<int>(output), std::move(boxes), gate.threads);
+  const Oracle oracle(of, std::move(views), task.track, threads, helper.get());
+  return make_reference(of, oracle, task.track, static_cast<int>(output), std::move(boxes), threads);
 }
 
 OutputError Stage::State::compared(const Content& content, size_t output, const Reference& known, const std::byte* data, int threads) const {
@@ -525,10 +552,17 @@ Verdict Stage::State::check_output(int slot, size_t index, bool with_gate) {
       return std::move(*refusal);
     }
   if (!with_gate && !suspicious) return {};
-  // Poison or a non-finite value somewhere: only the whole oracle can tell whether it belongs there.
-  const Reference& known = reference(content, index, suspicious || judged_whole.contains(index));
+  // Poison or a non-finite value somewhere: only the oracle can tell whether it belongs there, the whole one if need be.
+  const bool whole = (suspicious || judged_whole.contains(index)) && whole_is_judged(index);
+  const Reference& known = reference(content, index, whole);
   if (clean) fetch_boxes(cell, index, known.boxes);
   Verdict verdict = judged_at(index, compared(content, index, known, data, options.threads), known.anchor, content.family);
+  if (verdict.accepted() && suspicious && !whole) {
+    const auto places = places_not_finite(type, data, task::element_count(output_shape(index)), kPlacesNotFinite, base::secret_seed());
+    const Reference there = answers_at(content, index, places);
+    Verdict at = judged_at(index, compared(content, index, there, data, options.threads), there.anchor, content.family, true);
+    if (!at.accepted()) return at;
+  }
   if (verdict.accepted() && suspicious) judged_whole.insert(index);
   return verdict;
 }
@@ -830,7 +864,7 @@ void Stage::answer(std::span<const int> slots) {
       State::Content& content = s.contents[static_cast<size_t>(number)];
       if (!s.judged_whole.contains(i) && all_finite(s.reference(content, i, false), s.output_type(i))) continue;
       s.judged_whole.insert(i);
-      (void)s.reference(content, i, true);
+      (void)s.reference(content, i, s.whole_is_judged(i));
     }
 }
 

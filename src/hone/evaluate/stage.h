@@ -35,6 +35,9 @@ struct StageOptions {
   std::shared_ptr<double> nearest;
   /// Where the buffers lie; none: in this machine's memory.
   std::shared_ptr<target::Card> card;
+  /// Where non-finite numbers are found the whole output is judged, if that costs the oracle no more for each thread (work_of_whole(); four
+  /// seconds); else the usual sample and some of those numbers.
+  double most_work_whole = 0x1p32;
   /// Where what is known of the task at this shape is looked up and kept; none: nowhere.
   std::shared_ptr<const Facts> facts;
 };

@@ -22,9 +22,8 @@ struct Scene {
   std::unique_ptr<Stage> stage;
   std::vector<int> slots;
 
-  explicit Scene(const std::string& inputs, const std::string& compute, const std::string& workload, int calls) {
+  explicit Scene(const std::string& inputs, const std::string& compute, const std::string& workload, int calls, StageOptions options = {}) {
     task = task::parse_task("name = \"t\"\ninputs = { " + inputs + " }\ncompute = \"" + compute + "\"\nworkloads = [ { " + workload + " } ]\n", "t.toml").value();
-    StageOptions options;
     options.calls = options.contents = calls;
     stage = Stage::create(task, task.workloads.front().bindings, options).value();
     slots.resize(static_cast<size_t>(calls));
@@ -202,6 +201,41 @@ int differing(std::span<const float> a, std::span<const float> b) {
   int count = 0;
   for (size_t i = 0; i < a.size(); ++i) count += a[i] != b[i];
   return count;
+}
+
+TEST(StageInMemory, WhereTheWholeIsTooDearSomeOfWhatIsNotFiniteIsJudged) {
+  StageOptions options;
+  options.most_work_whole = 0;
+  const Scene set("x = \"f32[M, N]\"", "y = exp(x)", "M = 2100, N = 2100", 1, options);  // larger than what is compared whole anyway
+  const auto play = [&](auto wrong) {
+    set.stage->poison(set.slots);
+    const auto x = set.floats(0, 0), y = set.floats(0, 1);
+    for (size_t i = 0; i < x.size(); ++i) y[i] = std::exp(x[i]);
+    wrong(y);
+    return set.stage->check(0);
+  };
+  const auto lost = [](std::span<float> y) { y[y.size() / 3] = NAN, y[y.size() / 5] = INFINITY; };
+  EXPECT_TRUE(play([](auto) {}).accepted());
+  EXPECT_EQ(play(lost).kind, VerdictKind::kWrong);
+  // Half of these are infinite, and rightly so.
+  set.stage->draw(0, Family::kLarge, 7);
+  EXPECT_TRUE(play([](auto) {}).accepted());
+  EXPECT_EQ(play([](std::span<float> y) { for (float& v : y) v = std::isinf(v) ? v : INFINITY; }).kind, VerdictKind::kWrong);
+}
+
+TEST(Poison, PlacesThatAreNotFiniteAreDrawnEvenly) {
+  std::vector<float> data(3000, 1.0F);
+  EXPECT_TRUE(places_not_finite(task::DType::kF32, data.data(), 3000, 5, 1).empty());
+  data[7] = NAN, data[2999] = -INFINITY;
+  EXPECT_EQ(places_not_finite(task::DType::kF32, data.data(), 3000, 5, 1), (std::vector<int64_t>{7, 2999}));
+  for (size_t i = 0; i < 1000; ++i) data[3 * i] = INFINITY;
+  std::vector<int> found(10);
+  for (uint64_t seed = 0; seed < 1000; ++seed)
+    for (const int64_t place : places_not_finite(task::DType::kF32, data.data(), 3000, 5, seed)) {
+      EXPECT_FALSE(std::isfinite(data[static_cast<size_t>(place)]));
+      ++found[static_cast<size_t>(place / 300)];
+    }
+  for (const int tenth : found) EXPECT_NEAR(tenth, 500, 110);
 }
 
 // A tensor of one line is often without a NaN: a kernel that loses them all would be accepted.

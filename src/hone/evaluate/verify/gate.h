@@ -52,6 +52,9 @@ struct GateOptions {
 [[nodiscard]] std::vector<Box> plan_boxes(const task::ConcreteGraph& graph, int output,
                                           const GateOptions& options, const Coverage& coverage = {});
 
+/// What answers to the whole output cost the oracle, roughly: 2^30 are about a second of one core.
+[[nodiscard]] double work_of_whole(const task::ConcreteGraph& graph, int output);
+
 /// Oracle answers for given boxes, computed once and reused against several candidates.
 struct Reference {
   std::vector<Box> boxes;
@@ -85,6 +88,8 @@ struct PoisonPattern {
 [[nodiscard]] int64_t count_poison(task::DType dtype, PoisonPattern pattern, const void* data, int64_t count, int threads);
 /// Elements that hold the poison itself.
 [[nodiscard]] int64_t count_unwritten(task::DType dtype, PoisonPattern pattern, const void* data, int64_t count, int threads);
+/// Where a float output is not finite: at most so many places, each as likely as another.
+[[nodiscard]] std::vector<int64_t> places_not_finite(task::DType dtype, const void* data, int64_t count, size_t most, uint64_t seed);
 void fill_poison(task::DType dtype, PoisonPattern pattern, void* data, int64_t count, int threads);
 
 /// Outputs of fewer elements are pooled over draws.

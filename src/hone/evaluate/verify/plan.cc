@@ -171,6 +171,15 @@ void add_edges(const TiledEvaluator& evaluator, int root, const Shape& shape, co
 
 }  // namespace
 
+double work_of_whole(const task::ConcreteGraph& graph, int output) {
+  const int root = graph.graph.outputs[static_cast<size_t>(output)];
+  const auto facts = facts_of(graph);
+  const Box all = whole(graph.shapes[static_cast<size_t>(root)]);
+  TiledEvaluator evaluator(graph, facts, {}, Arithmetic::kExact, true);
+  evaluator.assume_invariants(root, all);
+  return evaluator.cost_of(root, all).work;
+}
+
 std::vector<Box> plan_boxes(const task::ConcreteGraph& graph, int output,
                             const GateOptions& options, const Coverage& coverage) {
   const int root = graph.graph.outputs[static_cast<size_t>(output)];

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstring>
 
+#include "hone/base/random.h"
 #include "hone/evaluate/verify/gate.h"
 #include "hone/evaluate/parallel.h"
 
@@ -109,6 +110,28 @@ void fill_poison(DType type, PoisonPattern pattern, void* data, int64_t count, i
     const int64_t begin = part * kPoisonPart;
     with_words(type, data, [&]<class Word>(Word* words) { std::fill_n(words + begin, std::min(kPoisonPart, count - begin), static_cast<Word>(pattern.bits)); });
   });
+}
+
+std::vector<int64_t> places_not_finite(DType type, const void* data, int64_t count, size_t most, uint64_t seed) {
+  HONE_CHECK(task::is_float(type), "integers are numbers");
+  const uint64_t exponent = poison_pattern(type, 0).exponent;
+  std::vector<int64_t> places;
+  base::Rng rng(seed);
+  uint64_t seen = 0;
+  with_words(type, data, [&](const auto* words) {
+    using Word = std::remove_cvref_t<decltype(*words)>;
+    const auto all = static_cast<Word>(exponent);
+    for (int64_t i = 0; i < count; ++i) {
+      if ((words[i] & all) != all) continue;
+      // Each of those seen so far is among the places with the same probability.
+      if (const uint64_t at = places.size() < most ? places.size() : rng.below(seen + 1); at < most) {
+        places.resize(std::max(places.size(), static_cast<size_t>(at) + 1));
+        places[static_cast<size_t>(at)] = i;
+      }
+      ++seen;
+    }
+  });
+  return places;
 }
 
 }  // namespace hone::evaluate
