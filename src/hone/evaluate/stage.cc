@@ -122,7 +122,7 @@ struct Stage::State {
   std::vector<std::optional<uint64_t>> answered;
   std::vector<Content> contents;
   std::optional<Bounds> bounds;                         ///< made when first needed
-  std::set<size_t> judged_whole;                        ///< outputs in which non-finite numbers belong
+  std::map<size_t, bool> non_finite;                    ///< outputs in which such numbers belong: whether they are judged whole
   std::vector<std::byte> sweep_area;                      ///< where lines cannot be evicted one by one
   base::Rng rng{base::secret_seed()};
   int non_finite_looks = 0;                             ///< of telling_seed()
@@ -201,6 +201,7 @@ struct Stage::State {
   [[nodiscard]] Reference answers_over(Content& content, size_t output, std::vector<Box> boxes, bool whole_output, const std::unique_ptr<ReductionHelper>& helper, int threads) const;
   /// Of integers any may be poison and an answer at once: those always.
   [[nodiscard]] bool whole_is_judged(size_t output) const {
+    if (const auto known = non_finite.find(output); known != non_finite.end()) return known->second;
     return !task::is_float(output_type(output)) || work_of_whole(graph, static_cast<int>(output)) <= options.most_work_whole * options.threads;
   }
   const Reference& reference(Content& content, size_t output, bool whole_output);
@@ -337,7 +338,7 @@ std::optional<PoisonPattern> Stage::State::looked_for(const Cell& cell, size_t i
   if (task::is_f8(type) || (task::size_of(type) < 4 && !task::is_float(type))) return std::nullopt;
   std::optional<PoisonPattern> pattern = cell.poison;
   if (!pattern && task::is_float(output_type(index))) pattern = poison_pattern(output_type(index), 0);
-  if (pattern && judged_whole.contains(index)) pattern->exponent = 0;
+  if (pattern && non_finite.contains(index)) pattern->exponent = 0;
   if (pattern && !cell.poison && pattern->exponent == 0) return std::nullopt;
   return pattern;
 }
@@ -553,17 +554,18 @@ Verdict Stage::State::check_output(int slot, size_t index, bool with_gate) {
     }
   if (!with_gate && !suspicious) return {};
   // Poison or a non-finite value somewhere: only the oracle can tell whether it belongs there, the whole one if need be.
-  const bool whole = (suspicious || judged_whole.contains(index)) && whole_is_judged(index);
+  const bool asked = suspicious || non_finite.contains(index), whole = asked && whole_is_judged(index);
   const Reference& known = reference(content, index, whole);
-  if (clean) fetch_boxes(cell, index, known.boxes);
+  if (clean && asked && !whole) fetch(cell);
+  else if (clean) fetch_boxes(cell, index, known.boxes);
   Verdict verdict = judged_at(index, compared(content, index, known, data, options.threads), known.anchor, content.family);
-  if (verdict.accepted() && suspicious && !whole) {
+  if (verdict.accepted() && asked && !whole) {
     const auto places = places_not_finite(type, data, task::element_count(output_shape(index)), kPlacesNotFinite, base::secret_seed());
     const Reference there = answers_at(content, index, places);
     Verdict at = judged_at(index, compared(content, index, there, data, options.threads), there.anchor, content.family, true);
     if (!at.accepted()) return at;
   }
-  if (verdict.accepted() && suspicious) judged_whole.insert(index);
+  if (verdict.accepted() && suspicious) non_finite.emplace(index, whole);
   return verdict;
 }
 
@@ -862,9 +864,9 @@ void Stage::answer(std::span<const int> slots) {
   for (const int number : contents)
     for (size_t i = 0; i < s.output_bytes.size(); ++i) {
       State::Content& content = s.contents[static_cast<size_t>(number)];
-      if (!s.judged_whole.contains(i) && all_finite(s.reference(content, i, false), s.output_type(i))) continue;
-      s.judged_whole.insert(i);
-      (void)s.reference(content, i, s.whole_is_judged(i));
+      if (!s.non_finite.contains(i) && all_finite(s.reference(content, i, false), s.output_type(i))) continue;
+      const bool whole = s.non_finite.emplace(i, s.whole_is_judged(i)).first->second;
+      (void)s.reference(content, i, whole);
     }
 }
 

@@ -217,6 +217,10 @@ TEST(StageInMemory, WhereTheWholeIsTooDearSomeOfWhatIsNotFiniteIsJudged) {
   const auto lost = [](std::span<float> y) { y[y.size() / 3] = NAN, y[y.size() / 5] = INFINITY; };
   EXPECT_TRUE(play([](auto) {}).accepted());
   EXPECT_EQ(play(lost).kind, VerdictKind::kWrong);
+  // One that is infinite rightly, and known to be: the others are still asked about.
+  set.floats(0, 0)[5] = 1000;
+  EXPECT_TRUE(play([](auto) {}).accepted());
+  EXPECT_EQ(play(lost).kind, VerdictKind::kWrong);
   // Half of these are infinite, and rightly so.
   set.stage->draw(0, Family::kLarge, 7);
   EXPECT_TRUE(play([](auto) {}).accepted());
