@@ -386,6 +386,9 @@ def shared(results: Sequence[Any], arguments: Sequence[Any]) -> dict[int, tuple[
     for i, value in enumerate(results):
         if place(value) not in taken and value.numel() * value.element_size() == value.untyped_storage().nbytes() and torch.ops.aten.is_non_overlapping_and_dense(value):
             owners.setdefault(place(value), i)
-    return {i: (owners[place(value)], value.storage_offset()) for i, value in enumerate(results)
-            if place(value) in owners and owners[place(value)] != i and value.is_conj() == results[owners[place(value)]].is_conj() and not value.is_neg()
-            and value.dtype in (results[owners[place(value)]].dtype, results[owners[place(value)]].real.dtype)}
+    within = {}
+    for i, value in enumerate(results):
+        owner = owners.get(place(value), i)
+        if owner != i and value.is_conj() == results[owner].is_conj() and not value.is_neg() and value.dtype in (results[owner].dtype, results[owner].real.dtype):
+            within[i] = owner, value.storage_offset()
+    return within

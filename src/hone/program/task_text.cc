@@ -91,9 +91,9 @@ class Writer {
     }
     const Row* row = find_row(node.op);
     if (row == nullptr) return fail(ErrorCode::kUnavailable, fmt::format("{}: the language has nothing for it", node.op));
-    const auto typed = say_types_of_numbers(node, *row);
+    const std::map<int, std::string> bare = say_types_of_numbers(node, *row);
     auto written = program::write(*row, Site(program_, node, terms_));
-    for (const auto& [number, bare] : typed) terms_[number].front() = bare;
+    for (const auto& [number, term] : bare) terms_[number].front() = term;
     HONE_TRY(std::vector<std::string> texts, std::move(written));
     if (node.several) term = std::move(texts);
     else if (texts.empty()) return fail(ErrorCode::kUnavailable, fmt::format("{}: the language does not give it", node.op));
@@ -103,7 +103,7 @@ class Writer {
 
   /// A number takes the type of the tensors that it meets, as PyTorch's tensors of rank 0 do. Where it meets none of its kind, as where(mask, 1.0, 0.0) or a
   /// number that is spread out, it is of its own type. Gives what such numbers were called.
-  std::vector<std::pair<int, std::string>> say_types_of_numbers(const Node& node, const Row& row) {
+  std::map<int, std::string> say_types_of_numbers(const Node& node, const Row& row) {
     const auto kind = [&](int id) {
       const auto dtype = program_.nodes[static_cast<size_t>(id)].type().dtype;
       return !dtype || *dtype == task::DType::kBool ? 0 : task::is_int(*dtype) ? 1 : 2;
@@ -114,13 +114,11 @@ class Writer {
     if (&row >= alike.data() && &row < alike.data() + alike.size())
       for (const int operand : operands(node))
         if (!is_number(operand)) met = std::max(met, kind(operand));
-    std::vector<std::pair<int, std::string>> before;
+    std::map<int, std::string> before;
     for (const int operand : operands(node)) {
       if (!is_number(operand) || kind(operand) <= met) continue;
       std::string& term = terms_[operand].front();
-      if (std::any_of(before.begin(), before.end(), [&](const auto& one) { return one.first == operand; })) continue;
-      before.emplace_back(operand, term);
-      term = fmt::format("cast({}, {})", term, task::name_of(*program_.nodes[static_cast<size_t>(operand)].type().dtype));
+      if (before.emplace(operand, term).second) term = fmt::format("cast({}, {})", term, task::name_of(*program_.nodes[static_cast<size_t>(operand)].type().dtype));
     }
     return before;
   }

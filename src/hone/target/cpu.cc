@@ -56,6 +56,11 @@ CpuInfo probe() {
   return cpu;
 }
 
+CpuInfo& info() {
+  static CpuInfo known = probe();
+  return known;
+}
+
 }  // namespace
 
 CacheGeometry cache_geometry(int level, CacheKind kind) {
@@ -78,13 +83,6 @@ CacheGeometry cache_geometry(int level, CacheKind kind) {
   }
   return cache;
 }
-
-namespace {
-CpuInfo& info() {
-  static CpuInfo known = probe();
-  return known;
-}
-}  // namespace
 
 const CpuInfo& cpu_info() { return info(); }
 

@@ -28,6 +28,22 @@ constexpr int64_t kLeastBox = 256, kMostInBox = 1 << 22;
 /// Many places rather than large ones, unless whole rows come nearly free.
 constexpr int64_t kBoxes = 64, kLeastBoxes = 16;
 
+/// Whom to ask what parts of an output cost.
+struct Costs {
+  int root;
+  const Shape& shape;
+  Box all;
+  std::vector<NodeFacts> facts;
+  TiledEvaluator evaluator;
+
+  Costs(const task::ConcreteGraph& graph, int output, const Coverage& coverage)
+      : root(graph.graph.outputs[static_cast<size_t>(output)]), shape(graph.shapes[static_cast<size_t>(root)]), all(whole(shape)), facts(facts_of(graph)),
+        evaluator(graph, facts, {}, Arithmetic::kExact, true) {
+    evaluator.assume_covered(coverage);
+    evaluator.assume_invariants(root, all);
+  }
+};
+
 /// Grows a box from one element in the direction that makes elements cheapest, as long as it does.
 Shape cheap_extent(const TiledEvaluator& evaluator, int root, const Shape& shape,
                    const GateOptions& options) {
@@ -172,23 +188,14 @@ void add_edges(const TiledEvaluator& evaluator, int root, const Shape& shape, co
 }  // namespace
 
 double work_of_whole(const task::ConcreteGraph& graph, int output) {
-  const int root = graph.graph.outputs[static_cast<size_t>(output)];
-  const auto facts = facts_of(graph);
-  const Box all = whole(graph.shapes[static_cast<size_t>(root)]);
-  TiledEvaluator evaluator(graph, facts, {}, Arithmetic::kExact, true);
-  evaluator.assume_invariants(root, all);
-  return evaluator.cost_of(root, all).work;
+  const Costs costs(graph, output, {});
+  return costs.evaluator.cost_of(costs.root, costs.all).work;
 }
 
 std::vector<Box> plan_boxes(const task::ConcreteGraph& graph, int output,
                             const GateOptions& options, const Coverage& coverage) {
-  const int root = graph.graph.outputs[static_cast<size_t>(output)];
-  const Shape& shape = graph.shapes[static_cast<size_t>(root)];
-  const Box all = whole(shape);
-  const auto facts = facts_of(graph);
-  TiledEvaluator evaluator(graph, facts, {}, Arithmetic::kExact, true);
-  evaluator.assume_covered(coverage);
-  evaluator.assume_invariants(root, all);
+  const Costs costs(graph, output, coverage);
+  const auto& [root, shape, all, facts, evaluator] = costs;
 
   std::vector<Box> boxes;
   const bool by_value = judged_by_value(graph, output) >= 0;
